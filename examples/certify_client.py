@@ -32,7 +32,7 @@ class Client:
         if kind == "0":
             yield {"see": "heartbeat", "channel": stream["channel"]}
         elif kind == "B":
-            yield {"see": "news", "headline": fields["Headline"]}
+            yield {"see": "news", "headline": fields.get("EncodedHeadline") or fields["Headline"]}
         elif kind == "replay":  # 35=A, or an answer to 35=BW
             yield {"see": "replay", **fields, "complete": fields.get("report") == 3}
         elif kind == "y":

@@ -15,7 +15,7 @@ from pregao.lake.lake import Lake
 from tests.kits.lakes import build, make_days
 
 COMMAND = (sys.executable, "-m", "pregao")
-ODD = "la:ke{a,b}*[x] #?4"
+ODD = "la:ke{a,b}*[x] %20%41#?4"
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +131,7 @@ def test_a_stream_and_a_query_in_a_folder_of_any_name(captures: Path, tmp_path: 
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(("here", "lake", ODD))
 
 
-@pytest.mark.parametrize("name", ["file/lake", "la%20ke #?4", "sealed/lake"])
+@pytest.mark.parametrize("name", ["file/lake", "sealed/lake"])
 def test_a_stream_into_a_lake_that_cannot_be_is_one_line(captures: Path, tmp_path: Path, name: str) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "sealed").mkdir()

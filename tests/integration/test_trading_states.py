@@ -16,6 +16,7 @@ from pregao.lake.lake import Lake
 from pregao.model.market import Aggressor, State, TradeCondition, TradeSubType
 from tests.kits.captures import Captured, copy_capture
 from tests.kits.lakes import build, make_days, rows_of, truth
+from tests.kits.streams import feed, rotate, streamer
 
 Row = dict[str, Any]
 VERSION = 16
@@ -156,30 +157,35 @@ def test_the_names_of_matchings_are_those_of_the_day(built: Built) -> None:
 # A book that is crossed
 
 
-def _crossing(security_id: int, number: int) -> Any:
-    """The order of a packet, at twice its price."""
+def _crossing(order: Row, *, in_snapshots: bool = False) -> Any:
+    """The order in its own packet, or in all snapshots, at twice its price."""
     schema = load_builtin_schema()
     decoder, encoder = PacketDecoder(schema), SbeMessageEncoder(schema, VERSION)
 
+    def is_it(fields: Row) -> bool:
+        return bool(fields.get("secondaryOrderID") == order["order_id"])
+
     def change(packets: list[Captured]) -> list[Captured]:
         for place, each in enumerate(packets):
-            if each.header.sequence_number == number:
-                made = each.payload[:16]
-                for message in (found.message for found in decoder.decode(each.payload).messages):
-                    fields = dict(message.fields or {})
-                    if fields.get("securityID") == security_id and message.name == "Order_MBO_50":
-                        fields["mDEntryPx"] *= 2
-                    made += frame(encoder.encode(str(message.name), fields))
+            if not in_snapshots and each.header.sequence_number != order["seq_num"]:
+                continue
+            made, spoiled = each.payload[:16], False
+            for message in (found.message for found in decoder.decode(each.payload).messages):
+                fields = dict(message.fields or {})
+                rows = fields.get("noMDEntries", ()) if in_snapshots else (fields,)
+                for row in rows if fields.get("securityID") == order["security_id"] else ():
+                    if is_it(row) and row.get("mDEntryPx") is not None:
+                        row["mDEntryPx"], spoiled = row["mDEntryPx"] * 2, True
+                made += frame(encoder.encode(str(message.name), fields)) if message.name else b""
+            if spoiled:
                 packets[place] = each.with_payload(made)
         return packets
 
     return change
 
 
-@pytest.fixture(scope="module")
-def spoiled(built: Built, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Row]:
-    """A capture with a bid that should have met an offer, and the row of that order before."""
-    lake, folder = built.lake, tmp_path_factory.mktemp("spoiled")
+def _crossing_orders(lake: Lake) -> list[Row]:
+    """Bids that became the best of an open book with an offer, in the order of time."""
     quotes = lake.arrow("quotes", [("state", "=", "OPEN"), ("quality", "=", 0)]).to_pylist()
     known = {(row["security_id"], row["seq_num"]): row for row in quotes}
     orders = lake.arrow(
@@ -191,8 +197,15 @@ def spoiled(built: Built, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pat
         and (quote := known.get((row["security_id"], row["seq_num"]))) is not None
         and quote["offer_price"] is not None and quote["bid_price"] == row["price"] > 0
     ]  # fmt: skip
-    order = sorted(usable, key=lambda row: row["ts_send"])[len(usable) // 2]
-    change = _crossing(order["security_id"], order["seq_num"])
+    return sorted(usable, key=lambda row: row["ts_send"])
+
+
+@pytest.fixture(scope="module")
+def spoiled(built: Built, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Row]:
+    """A capture with a bid that should have met an offer, and the row of that order before."""
+    folder, usable = tmp_path_factory.mktemp("spoiled"), _crossing_orders(built.lake)
+    order = usable[len(usable) // 2]
+    change = _crossing(order)
     for path in sorted(built.day.glob(f"{order['channel']:03}_*.pcap")):
         copy_capture(path, folder / "day", change if "Incremental" in path.name else None)
     return folder, order
@@ -221,3 +234,37 @@ def test_it_is_the_same_wherever_slices_are_cut(spoiled: tuple[Path, Row]) -> No
     build([folder / "day"], folder / "many", slices=9)
     for table in ("quality", "quotes", "trades", "depth"):
         assert rows_of(Lake(folder / "one"), table) == rows_of(Lake(folder / "many"), table), table
+
+
+def test_a_stream_tells_it_once_while_it_goes_on_and_as_a_build_does_in_the_end(
+    built: Built, tmp_path: Path
+) -> None:
+    """In snapshots the book is crossed too, so it stays so over the ends of batches."""
+    order = max(_crossing_orders(built.lake), key=lambda row: _life_ns(built.lake, row))
+    for path in sorted(built.day.glob(f"{order['channel']:03}_*.pcap")):
+        is_loop = "Snapshot" in path.name
+        change = _crossing(order, in_snapshots=is_loop) if is_loop or "Incremental" in path.name else None
+        copy_capture(path, tmp_path / "day", change)
+    build([tmp_path / "day"], tmp_path / "whole")
+    expected = [row for row in rows_of(Lake(tmp_path / "whole"), "quality") if "CROSSED_BOOK" in row]
+    stream, ends = streamer(tmp_path / "lake", tmp_path / "checkpoint", join=2), set[int]()
+    for files in rotate(tmp_path / "day", tmp_path / "captures", 40):
+        feed(stream, files)
+        if (tmp_path / "lake" / "commits").exists():
+            told = Lake(tmp_path / "lake").arrow("quality", [("finding", "=", "CROSSED_BOOK")]).to_pylist()
+            assert len(told) <= len(expected)
+            ends.update(row["ts_to"] for row in told)
+    feed(stream, [], finish=True)
+    assert len(ends) > len(expected) > 0, "it was told before it was over"
+    assert [row for row in rows_of(Lake(tmp_path / "lake"), "quality") if "CROSSED_BOOK" in row] == expected
+
+
+def _life_ns(lake: Lake, order: Row) -> int:
+    """How long an order stood as it was."""
+    rows = lake.arrow("orders", [("security_id", "=", order["security_id"])]).to_pylist()
+    later = [
+        row["ts_send"] for row in rows
+        if row["order_id"] == order["order_id"] and row["ts_send"] > order["ts_send"]
+        and row["action"] in ("CHANGE", "DELETE")
+    ]  # fmt: skip
+    return int(min(later, default=order["ts_send"]) - order["ts_send"])

@@ -74,11 +74,12 @@ class Recorder:
     def deliver(self, bulletin: Bulletin, now_ns: int) -> None:
         self.told.append((now_ns, bulletin))
 
-    def refreshes(self, *, is_book: bool) -> list[tuple[int, list[dict[int, Any]]]]:
+    def refreshes(self, *, is_book: bool, by_level: bool = False) -> list[tuple[int, list[dict[int, Any]]]]:
         """Times and entries of each 35=X."""
         found = []
         for now_ns, bulletin in self.told:
-            if isinstance(bulletin, Refresh) and bulletin.is_book is is_book:
+            wanted = isinstance(bulletin, Refresh) and (bulletin.is_book, bulletin.by_level)
+            if isinstance(bulletin, Refresh) and wanted == (is_book, by_level):
                 body = self.feed.outbox.body(bulletin, tuple(bulletin.parts))
                 found.append((now_ns, read_body(body).group(268)))
         return found
@@ -213,22 +214,23 @@ class Client:
 
 
 class ClientBook:
-    """The book of one instrument as a client has it: 35=W, then 35=X."""
+    """The book of one instrument and MDStreamID as a client has it: 35=W, then 35=X."""
 
-    def __init__(self) -> None:
+    def __init__(self, stream: bytes = b"E") -> None:
+        self._stream = stream
         self.orders: dict[tuple[bytes, bytes], tuple[bytes | None, int]] = {}  # side and OrderID
 
     def snapshot(self, message: FixMessage) -> None:
         self.orders.clear()
         for entry in message.group(268):
-            if entry[269] in (b"0", b"1") and entry.get(1500) != b"L":
+            if entry[269] in (b"0", b"1") and entry.get(1500, b"E") == self._stream:
                 self._set(entry)
 
     def apply(self, entry: dict[int, Any]) -> None:
         kind, action = entry[269], entry[279]
         if kind == b"J":
             self.orders.clear()
-        elif kind in (b"0", b"1") and entry.get(1500) != b"L":
+        elif kind in (b"0", b"1") and entry.get(1500, b"E") == self._stream:
             if action == b"3":
                 self.orders = {key: value for key, value in self.orders.items() if key[0] != kind}
             elif action == b"2":

@@ -7,7 +7,6 @@ from typing import Any
 from pregao.exchange.commands import CrossOrder
 from pregao.feeds.conflated.server.connection import ServerConnection
 from pregao.feeds.conflated.system import CONFLATED
-from pregao.feeds.port import SessionMessage
 from pregao.feeds.serving import SessionGrant
 from pregao.feeds.session_port import (
     ConnectWanted,
@@ -15,6 +14,7 @@ from pregao.feeds.session_port import (
     RequestRefused,
     SessionBegun,
     SessionEvent,
+    SessionMessage,
 )
 from pregao.handler.session import SessionHandler
 from pregao.model.market import Side
@@ -28,12 +28,12 @@ SETTINGS = {
 
 
 class BothEnds:
-    """An engine with two servers, and one client with its books."""
+    """An engine with two servers, and one client with its books, by order or by level."""
 
-    def __init__(self, seed: int) -> None:
-        self.engine = Engine(seed)
+    def __init__(self, seed: int, *, price_depth: bool = False) -> None:
+        self.engine = Engine(seed, price_depth=price_depth)
         self.servers = [self.engine.server(SessionGrant("CLIENT")) for _ in range(2)]
-        self.client = CONFLATED.client(SETTINGS, "", ())
+        self.client = CONFLATED.client({**SETTINGS, "price_depth": price_depth}, "", ())
         self.handler = SessionHandler(0, CONFLATED)
         self.connection: ServerConnection | None = None
         self.refused: list[RequestRefused] = []

@@ -9,6 +9,7 @@ from typing import Any
 
 from pregao.codecs.fix import FixMessage
 from pregao.codecs.fix.compression import StreamInflater
+from pregao.exchange.clearing import EVERY_NS
 from pregao.exchange.commands import CrossOrder, NewOrder
 from pregao.feeds.publishing import PublishingSite
 from pregao.io.clock import WallClock
@@ -38,11 +39,14 @@ async def open_socket(
 class LiveExchange:
     """Its market runs by itself; orders are entered by tests."""
 
-    def __init__(self, settings: ServerSettings = ANY_PORT, flow: float = 0.0) -> None:
+    def __init__(
+        self, settings: ServerSettings = ANY_PORT, flow: float = 0.0, desks_ns: int = EVERY_NS
+    ) -> None:
         self.clock = WallClock()
         catalogue, now_ns = small_catalogue(), self.clock.now_ns()
-        self.market = LiveMarket(catalogue, LiveSettings(flow=flow), [PublishingSite.PRIMARY], now_ns)
-        source = WholeMarket(catalogue, self.market.engine, self.market.desk)
+        live = LiveSettings(flow=flow, desks_ns=desks_ns)
+        self.market = LiveMarket(catalogue, live, [PublishingSite.PRIMARY], now_ns)
+        source = WholeMarket(catalogue, self.market.engine, self.market.desk, self.market.clearing)
         self.servers = MarketServers(settings, source, self.clock, market_totals(catalogue))
         self.market.serve(self.servers)
         self.loop = LiveLoop(self.market, None, {}, self.clock, waiting=1000)
@@ -66,9 +70,9 @@ class LiveExchange:
 
 @asynccontextmanager
 async def live_exchange(
-    settings: ServerSettings = ANY_PORT, flow: float = 0.0
+    settings: ServerSettings = ANY_PORT, flow: float = 0.0, desks_ns: int = EVERY_NS
 ) -> AsyncIterator[LiveExchange]:
-    exchange = LiveExchange(settings, flow)
+    exchange = LiveExchange(settings, flow, desks_ns)
     await exchange.servers.start()
     task = asyncio.create_task(exchange.loop.run())
     try:

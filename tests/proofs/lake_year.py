@@ -1,7 +1,8 @@
 """`lake-year`: a lake of a year. What a commit and a streamed batch cost must not grow with its age.
 
 Planner, manifests, logs, commits and maintenance are the real ones. Tasks return prepared manifests
-(`prepared_tasks`), but for some days that have real captures too. Dates are built one after the other; then
+(`prepared_tasks`), but for some days that have real captures too (those before the streamed days among
+them). Dates are built one after the other; then
 a channel is added to one of them, one is built again, the lake is compacted and vacuumed, and a real day is
 streamed. A day of the same seed was streamed into a copy of the lake as it was after its first dates: so both
 streams do the same, and only the lake's age differs.
@@ -103,10 +104,16 @@ class Year:
         self._young = scale.skipped + scale.compared  # dates of the lake that is copied
         self._after = {number: self.dates[number] for number in (self._young, scale.days)}
         del self.dates[-1]
-        middle = (scale.days - scale.real_days) // 2
-        self._real = self.dates[middle : middle + scale.real_days]
+        self._real = {self.dates[number] for number in self._real_numbers()}
         self.commits, self.details = Costs(), dict[str, Any]()
         self.checks = 0
+
+    def _real_numbers(self) -> set[int]:
+        """Dates with real captures: the last before each of the days that are streamed, so that both begin
+        with books of a day before, and the others in the middle."""
+        scale = self._scale
+        middle = (scale.days - scale.real_days) // 2
+        return {self._young - 1, scale.days - 1, *range(middle, middle + max(scale.real_days - 2, 0))}
 
     def _prepared(self, path: str) -> FileIndex | None:
         """Its folder says the date, its name the channel."""

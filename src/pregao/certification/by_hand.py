@@ -5,16 +5,23 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from pregao.certification.desk import CertificationDesk
 from pregao.certification.process import SentStreams
-from pregao.certification.runner import BoxResult, StepResult, Verdict
-from pregao.certification.scenario import Box
+from pregao.certification.report.evidence import price_text
+from pregao.certification.runner import BoxResult, StepResult, Verdict, printable
+from pregao.certification.scenario import Box, PriceKind, ScriptPrice
+from pregao.certification.served import ServedExchange
 from pregao.feeds.publishing import OutgoingPacket
+from pregao.io.clock import system_time_ns
+from pregao.io.tcp import PolledServer
+from pregao.model.channel_map import LOOPBACK
 
 Idle = Callable[[int], None]
 _VERDICTS: Final = {"p": Verdict.PASSED, "f": Verdict.FAILED, "n": Verdict.NOT_RUN}
 _WORDS: Final = {"passed": "p", "failed": "f", "n/e": "n", "repeat": "r", "stop": "s"}
 _QUESTION: Final = "passed, failed [depths], n/e [depths], repeat, note TEXT, stop? "
 _LONGEST_NOTE: Final = 2_000
+_MOMENT_S: Final = 0.02
 
 
 class Console(Protocol):
@@ -24,6 +31,17 @@ class Console(Protocol):
 
     def ask(self, question: str, idle: Idle) -> str | None:
         """A line; None: there will be no more."""
+
+
+def introduce(desk: CertificationDesk, console: Console) -> None:
+    """What a person has to know of the script's words."""
+    names = {
+        each: desk.market.engine.floor.markets[each].instrument for each in (desk.instrument, desk.neighbour)
+    }
+    told = [f"{each.symbol} ({security_id})" for security_id, each in names.items()]
+    price, next_price = (desk.price(ScriptPrice(PriceKind.TICKS, ticks)) for ticks in (0, 1))
+    console.say(f"\n{desk.segment.value}: {told[0]}; P is {price_text(price)}, P+1 {price_text(next_price)}")
+    console.say(f"what is not named must stay, {told[1]} of its group too")
 
 
 class HandStopped(Exception):  # noqa: N818 (nothing went wrong)
@@ -46,9 +64,12 @@ class HandClient:
         console.say(f"streams and sessions are in {self._streams.file}")
 
     def tell(self, command: Mapping[str, Any]) -> None:
-        wait = self._console.ask(f"{_instruction(command)}, then press Enter ", self.idle)
+        wait = self._console.ask(f"{self.instruction(command)}, then press Enter ", self.idle)
         if wait is None:
             raise HandStopped
+
+    def instruction(self, command: Mapping[str, Any]) -> str:
+        return _instruction(command)
 
     def deliver(self, packets: Sequence[tuple[int, OutgoingPacket]]) -> None:
         for channel, packet in packets:
@@ -62,6 +83,44 @@ class HandClient:
 
     def close(self) -> None:
         self._streams.close()
+
+
+class HandSession(HandClient):
+    """A client that comes to the server of the exchange over TCP. It has a clock and heartbeats of its own:
+    so the exchange's clock keeps to the machine's, and what takes time takes it."""
+
+    def __init__(
+        self, config: Mapping[str, Any], folder: Path, name: str, served: ServedExchange, console: Console
+    ) -> None:
+        self._served = served
+        self._server = PolledServer(lambda _: served.accept(), lambda: served.now_ns)
+        port = self._server.start(LOOPBACK)
+        session = {**config["session"], "primary": f"{LOOPBACK}:{port}"}
+        super().__init__({**config, "session": session}, folder, name, {}, console)
+        served.on_turn = self._turn
+
+    def instruction(self, command: Mapping[str, Any]) -> str:
+        if command["do"] == "connect":
+            return "Log your client on to the session, and ask for instruments and market data"
+        return "Log your client out"
+
+    def deliver(self, packets: Sequence[tuple[int, OutgoingPacket]]) -> None:
+        self._turn()
+
+    def _turn(self) -> None:
+        """At least once, and until the machine's clock has come as far as the exchange's."""
+        while True:
+            early_s = (self._served.now_ns - system_time_ns()) / 1e9
+            self._server.turn(min(max(early_s, 0.0), _MOMENT_S))
+            self._served.work()
+            self._server.turn()
+            if early_s <= 0:
+                return
+
+    def close(self) -> None:
+        super().close()
+        self._served.on_turn = None
+        self._server.close()
 
 
 def _instruction(command: Mapping[str, Any]) -> str:
@@ -95,7 +154,7 @@ def judge_by_hand(result: StepResult, console: Console, idle: Idle) -> bool:
                 raise HandStopped
             return False
         if verb == "note":
-            result.note = "\n".join(filter(None, (result.note, rest.strip())))[:_LONGEST_NOTE]
+            result.note = "\n".join(filter(None, (result.note, printable(rest.strip()))))[:_LONGEST_NOTE]
         elif verb in _VERDICTS and _write_down(result, _VERDICTS[verb], rest.split()):
             return True
         else:

@@ -113,13 +113,28 @@ class ClientJudge:
         elif demand.kind == "y":
             yield from self._definition(tags, lines)
         elif demand.kind == "B":
-            if not any(each.get("see") == "news" for each in lines):
-                yield "news: none seen"
+            yield from self._news(lines)
         elif demand.kind == "0":
             if not any(each.get("see") == "heartbeat" for each in lines):
                 yield "heartbeat: none seen"
-        elif demand.kind == "X" and not any(each.get("see") == "index" for each in lines):
+        elif demand.kind == "X":
+            yield from self._index(lines)
+
+    def _news(self, lines: Sequence[Line]) -> Iterator[str]:
+        """As it was written (359), or as ASCII has it (148)."""
+        headline = self._desk.headline
+        told = [each.get("headline") for each in lines if each.get("see") == "news"]
+        if headline not in told and headline.encode("ascii", "replace").decode() not in told:
+            yield f"news: {headline!r} expected, {_word(told[-1] if told else None)} seen"
+
+    def _index(self, lines: Sequence[Line]) -> Iterator[str]:
+        """The last value that was told is the exchange's."""
+        security_id, truth = self._desk.index()
+        values = [each.get("value") for each in lines if _is(each, "index", security_id)]
+        if not values:
             yield "index: none seen"
+        elif _price(values[-1]) != truth:
+            yield f"index: {_shown(truth)} expected, {_word(values[-1])} seen"
 
     def _definition(self, tags: Mapping[int, str], lines: Sequence[Line]) -> Iterator[str]:
         seen = [each for each in lines if each.get("see") == "definition"]
@@ -130,9 +145,10 @@ class ClientJudge:
                 last = matches[-1] if matches else None
                 yield f"definition: match {tags[37015]} expected, {_word(last)} seen"
         elif 555 in tags:
-            legs = [each.get("legs") for each in incremental if each.get("id") == self._desk.about]
-            if not any(isinstance(each, list) and len(each) == int(tags[555]) for each in legs):
-                yield f"definition: {tags[555]} legs expected, {_word(legs[-1] if legs else None)} seen"
+            legs = [_list(each.get("legs")) for each in incremental if each.get("id") == self._desk.about]
+            if list(self._desk.legs) not in legs:
+                wanted = " and ".join(map(str, self._desk.legs))
+                yield f"definition: legs {wanted} expected, {_word(legs[-1] if legs else None)} seen"
         elif 55 in tags:
             if not any(each.get("symbol") == tags[55] for each in seen):
                 yield f"definition: {tags[55]} expected, not seen"
@@ -156,7 +172,7 @@ class ClientJudge:
         for other in traded.keys() - wanted.keys():
             yield f"trades at {_shown(other)}: none expected, {traded[other]} seen"
         for _, value in demand.tags:
-            if not all(value in (line.get("conditions") or ()) for line in seen):
+            if not all(value in _list(line.get("conditions")) for line in seen):
                 yield f"trade: condition {value} expected, not seen"
 
     def _leg_trades(self, demand: s.LegTradesDemand, depth: str, lines: Sequence[Line]) -> Iterator[str]:
@@ -181,7 +197,7 @@ def _is_book(line: Line, depth: str, of: int) -> bool:
 
 
 def _compare_rows(truth: Sequence[BookRow], seen: object) -> Iterator[str]:
-    rows = seen if isinstance(seen, list) else []
+    rows = _list(seen)
     for place in range(max(len(truth), min(len(rows), len(truth) + _MOST_REASONS))):
         where = f"{place + 1}"
         if place >= len(truth):
@@ -227,6 +243,10 @@ def _shown(price: int | None) -> str:
     if price is None:
         return "none"
     return f"{price / 10_000:.4f}" if price % 100 else f"{price / 10_000:.2f}"
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
 
 
 def _word(value: object) -> str:

@@ -23,7 +23,8 @@ from pregao.feeds.publishing import Habits, LoopPace, OutgoingPacket, Paces, Pub
 from pregao.feeds.registry import DEFAULT
 from pregao.model.errors import PregaoError
 from pregao.model.market import Phase, Session, Side, State
-from pregao.simulator.live.market import HoldSnapshots, LiveMarket
+from pregao.simulator.live.market import LiveMarket
+from pregao.simulator.live.resets import HoldSnapshots
 from pregao.simulator.live.schedule import DayKind
 from pregao.simulator.live.settings import LiveSettings
 from pregao.simulator.operator.calls import request_text
@@ -134,6 +135,7 @@ class CertificationDesk:
         self._orders: dict[str, int] = {}
         self._written: list[str] = []
         self._strategies = 0
+        self.headline = ""  # of the last news
         self.history = DeskHistory(self, earlier_dates(publishing))
         self.market.start(self.now_ns)
         self.history.play_earlier_dates()
@@ -329,8 +331,9 @@ class CertificationDesk:
         self.about = strategy
 
     def _news(self, command: DeskCommand) -> None:
-        text = " ".join(command.words)
-        self._execute(control.SendNews(self.now_ns, text, f"{text}.\nCertificação.", self.instrument))
+        self.headline = " ".join(command.words)
+        text = f"{self.headline}.\nCertificação."
+        self._execute(control.SendNews(self.now_ns, self.headline, text, self.instrument))
 
     def _hold(self, command: DeskCommand) -> None:
         for channel in self.channels(self.about) if self.served is None else ():
@@ -369,6 +372,11 @@ class CertificationDesk:
         phases = self.market.desk.surveillance.phases
         status, own = phases.status(phases.group_of(security_id)), phases.own(security_id)
         return TrueState(int(status.phase), None if own is None else int(own.state), int(status.session))
+
+    def index(self) -> tuple[int, int]:
+        """Whose members the script trades: its id and value, in ten-thousandths."""
+        (index,), (state,) = self.market.catalogue.indices, self.market.desk.indices.states
+        return index.security_id, state.value
 
     def group(self, security_id: int) -> str:
         return self._market(security_id).instrument.group

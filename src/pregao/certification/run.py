@@ -5,7 +5,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pregao.certification.by_hand import Console, HandClient, HandStopped, judge_by_hand
+from pregao.certification.by_hand import (
+    Console,
+    HandClient,
+    HandSession,
+    HandStopped,
+    introduce,
+    judge_by_hand,
+)
 from pregao.certification.client import CertifyClient
 from pregao.certification.comparing import ClientJudge
 from pregao.certification.desk import FAST_PACES, CertificationDesk, ScriptPaces
@@ -21,8 +28,7 @@ from pregao.certification.selection import chosen_steps, unjudged
 from pregao.certification.systems import script_system
 from pregao.extras import need
 from pregao.io.clock import system_time_ns
-from pregao.model.errors import ConfigurationError
-from pregao.simulator.live.replayer_host import ReplayerHost
+from pregao.simulator.live.replayers import ReplayerHost
 
 OnStep = Callable[[Segment, StepResult], None]
 
@@ -67,9 +73,10 @@ def run_script(settings: RunSettings, on_step: OnStep) -> Run:
     saved = SavedSteps(settings.folder)
     sections = {segment: sections_for(segment) for segment in settings.segments}
     chosen = {each: chosen_steps(own, settings.steps, settings.first) for each, own in sections.items()}
-    before = {} if settings.resume is None else SavedSteps(settings.resume).load(sections)
+    before = {} if settings.resume is None else SavedSteps(settings.resume).load(sections, settings.system)
     same = settings.resume is not None and settings.resume.resolve() == settings.folder.resolve()
-    saved.begin({"client": settings.client, "steps": settings.steps}, resumed=same)
+    facts = {"system": settings.system, "client": settings.client, "steps": settings.steps}
+    saved.begin(facts, resumed=same)
     for (segment, _), result in before.items() if not same else ():
         saved.add(segment, result)
         write_evidence(settings.folder, segment, result, settings.resume)
@@ -130,8 +137,9 @@ class _Segment:
         desk = _desk(self._segment, self._settings)
         with _client(desk, self._segment, self._settings) as client:
             runner = Runner(desk, client, None if self._settings.console else ClientJudge(desk))
-            if isinstance(client, HandClient):
+            if isinstance(client, HandClient) and self._settings.console is not None:
                 client.idle = runner.idle
+                introduce(desk, self._settings.console)
             for section in sections:
                 if section.id in desk.system.not_played:
                     known.update(_excused(section))
@@ -144,6 +152,7 @@ class _Segment:
                 except HandStopped:
                     self._run.broken = True
                     return True
+                self._run.broken |= client.trouble is not None  # it died, or said what is no line
                 verdicts = {each.verdict for each in found.values()}
                 if verdicts & {Verdict.FAILED, Verdict.INVALID} and not self._settings.keep_going:
                     return False
@@ -180,7 +189,8 @@ class _Segment:
 
 def _desk(segment: Segment, settings: RunSettings) -> CertificationDesk:
     """The clock is virtual. Sessions of programs look at theirs (52): it begins as late as it is."""
-    if settings.client is not None and script_system(settings.system).served:
+    is_outside = settings.client is not None or settings.console is not None
+    if is_outside and script_system(settings.system).served:
         return CertificationDesk(segment, settings.system, settings.paces, system_time_ns())
     return CertificationDesk(segment, settings.system, settings.paces)
 
@@ -199,8 +209,9 @@ def _client(desk: CertificationDesk, segment: Segment, settings: RunSettings) ->
         client: HandClient | ProcessClient
         if settings.console is not None:
             if desk.served is not None:
-                raise ConfigurationError("only systems of multicast are judged by hand", key="system")
-            client = HandClient(config, folder, name, addresses, settings.console)
+                client = HandSession(config, folder, name, desk.served, settings.console)
+            else:
+                client = HandClient(config, folder, name, addresses, settings.console)
         elif desk.served is not None:
             client = SessionProcess(settings.client or "", config, folder, desk.served, name)
         else:

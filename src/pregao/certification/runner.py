@@ -107,6 +107,7 @@ class Runner:
         self._messages: list[TappedMessage] = []
         self._packets: list[tuple[int, OutgoingPacket]] = []
         self._channels = frozenset(desk.script_channels())
+        self._is_connected = False
         self._looks: bool | None = None  # at definitions; None: at nothing, while it prepares
         self._replays = ReplayPlay(desk.history, None if client is None else client.tell, self._pass_time)
 
@@ -140,15 +141,18 @@ class Runner:
         self._pass_time(by_ns)
 
     def prepare(self, section: s.Section) -> None:
-        """The client is away meanwhile, unless the section never connects it: then it goes on."""
+        """The client is away meanwhile, unless the section never connects it (B3): then it goes on. Where a
+        run begins there, it is connected unjudged."""
         connects = any(_connects(action) for action in section.steps[0].actions)
-        if connects:
+        if connects and self._is_connected:
             self._tell({"do": "disconnect"})
         self._looks = None
         self.desk.begin_section()
         for command in section.preparation:
             self.desk.do(command)
         self.desk.pass_tick()
+        if not connects and not self._is_connected:
+            self._client_acts(("connect",))
         self.desk.take_written()
         self._pump()
         lines = self.client.settle() if self.client is not None else ()
@@ -207,11 +211,11 @@ class Runner:
         if faults:
             return BoxResult(box, Verdict.INVALID, faults)
         if self.client is not None and self.client.trouble is not None:
-            return BoxResult(box, Verdict.FAILED, (f"{step.id} the client {self.client.trouble}",))
+            return BoxResult(box, Verdict.FAILED, (printable(f"{step.id} the client {self.client.trouble}"),))
         reasons = () if self.judge is None else tuple(self.judge.reasons(step, box, lines))
         if replay is not None and self.judge is not None:
             reasons += tuple(f"{step.id} {each}" for each in replay.reasons(step.demands[box], lines))
-        return BoxResult(box, Verdict.FAILED if reasons else Verdict.PASSED, reasons)
+        return BoxResult(box, Verdict.FAILED if reasons else Verdict.PASSED, tuple(map(printable, reasons)))
 
     def _books(self, box: s.Box) -> Mapping[int, BookRows]:
         return {each: self.desk.book(each, box) for each in (self.desk.about, self.desk.neighbour)}
@@ -251,6 +255,8 @@ class Runner:
         self._pump()
 
     def _tell(self, command: Mapping[str, Any]) -> None:
+        """To connect or disconnect. Sessions of replayers are told through `ReplayPlay`."""
+        self._is_connected = command["do"] == "connect"
         if self.client is not None:
             self.client.tell(command)
 
@@ -272,6 +278,11 @@ class Runner:
         self._messages += found
         if self._wire is not None:
             self._wire.take(found)
+
+
+def printable(text: str) -> str:
+    """Reasons hold what clients said, and are shown: nothing may move a cursor, or be no text at all."""
+    return "".join(each if each.isprintable() else "?" for each in text)
 
 
 def _is_incremental(sent: tuple[int, OutgoingPacket]) -> bool:

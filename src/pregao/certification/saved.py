@@ -39,8 +39,11 @@ class SavedSteps:
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(_as_json(segment, result)) + "\n")
 
-    def load(self, sections: Mapping[Segment, tuple[Section, ...]]) -> dict[tuple[Segment, str], StepResult]:
-        """Results by segment and step. ConfigurationError where nothing was saved, or it cannot be read."""
+    def load(
+        self, sections: Mapping[Segment, tuple[Section, ...]], system: str
+    ) -> dict[tuple[Segment, str], StepResult]:
+        """Results by segment and step. ConfigurationError where nothing was saved, where it cannot be read or
+        is of another system: a form is of one."""
         found: dict[tuple[Segment, str], StepResult] = {}
         steps = {
             (segment, step.id): (section, step)
@@ -54,6 +57,7 @@ class SavedSteps:
                 if not isinstance(told, dict):
                     raise TypeError
                 if "run" in told:
+                    self._check_system(told.get("system", system), system)
                     continue
                 key = Segment(told["segment"]), str(told["step"])
                 if key in steps:
@@ -61,6 +65,12 @@ class SavedSteps:
             except (ValueError, KeyError, TypeError) as error:
                 raise ConfigurationError(f"line {number} {_BROKEN_LINE}", file=str(self.path)) from error
         return found
+
+    def _check_system(self, saved: object, system: str) -> None:
+        if saved != system:
+            raise ConfigurationError(
+                f"has steps in {str(saved)[:20]!r}, not in {system!r}", file=str(self.path), key="system"
+            )
 
     def _lines(self) -> Iterator[tuple[int, str]]:
         try:

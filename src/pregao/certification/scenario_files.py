@@ -12,34 +12,41 @@ Lines are read one by one; what is wrong is a `ScenarioError` with file and line
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from functools import cache
 from importlib import resources
 from typing import Final, TypeVar
 
 from pregao.certification import scenario as s
+from pregao.certification.scenario_demands import at_depth, read_demand, size_at
 from pregao.model.errors import PregaoError
-from pregao.model.market import Side
 
 _Value = TypeVar("_Value")
 SECTIONS: Final = ("A", "B1", "B2", "B3", "B4", "B5", "B6", "B7", "C1", "D1", "D2", "D3", "E")
 _LONGEST: Final = 400  # characters of a line
-_SIDES: Final = {"bid": Side.BUY, "offer": Side.SELL, "bids": Side.BUY, "offers": Side.SELL}
 _SECTION: Final = re.compile(r"section (\w+)\s+(.+?)\s*\|\s*(.+?)\s+for ([\w, ]+)")
 _STEP: Final = re.compile(r"step ([\w.]+) (\w+): (.+)")
-_PRICE: Final = re.compile(r"P([+-][0-9]{1,3})?", re.ASCII)
-_NUMBER: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
-_ABSOLUTE: Final = re.compile(r"[0-9]{1,9}(\.[0-9]{1,4})?", re.ASCII)
-_TAG: Final = re.compile(r"([0-9]{1,5})=(\S+)", re.ASCII)
 _ORDERS: Final = frozenset(("buy", "sell", "change", "behalf"))
-_VERBS: Final = _ORDERS | {
-    "cancel", "create", "empty", "history", "hold", "mark", "news", "phase", "release", "second", "session",
-    "special", "state", "wait",
+# What may follow a verb of the desk, beside a size@price. NAME is an order's, NUMBER and TEXT are that.
+_VERBS: Final = {
+    "buy": ("",), "sell": ("",), "behalf": ("",), "change": ("NAME",), "cancel": ("best offer", "NAME"),
+    "phase": ("pre-open", "open", "pause", "pre-close", "closing-call", "close"),
+    "state": ("paused", "closed", "reserved", "open"), "session": ("regular", "after-market"),
+    "special": ("auction",), "create": ("strategy",), "news": ("TEXT",), "history": ("NUMBER",),
+    "hold": ("snapshots",), "release": ("snapshots",),
+    "wait": ("heartbeat", "definitions", "index", "snapshots"),
+    "second": ("",), "empty": ("",), "mark": ("",),
 }  # fmt: skip
-_CLIENT_VERBS: Final = {"connect": 2, "disconnect": 1, "join": 1, "logon": 2, "request": 3}  # words at most
-_KINDS: Final = {each.value: each for each in s.PriceKind if each.value not in ("P", "=")}
+# What a client does: with its streams, or with a session of a replayer.
+_SESSIONS: Final = ("replayer", "historical")
+_ASKED: Final = ("marked", "before-last-500", "day-before", "too-old", "unknown-channel")
+_CLIENT_VERBS: Final = {
+    "connect": ("", "definitions", "indices"), "disconnect": ("",), "join": ("",), "logon": _SESSIONS,
+    "request": tuple(f"{session} {which}" for session in _SESSIONS for which in _ASKED),
+}  # fmt: skip
+_NAME: Final = re.compile(r"\w{1,20}")
+_NUMBER: Final = re.compile(r"[0-9]{1,4}", re.ASCII)
 
 
 class ScenarioError(PregaoError):
@@ -89,6 +96,7 @@ def parse_section(text: str, file: str) -> s.Section:
     for step in draft.steps:
         if not step.demands:
             raise ScenarioError(f"{step.id} demands nothing", file, step.line)
+    _check_names(draft, file)
     return replace(draft.head, preparation=tuple(draft.preparation), steps=tuple(draft.steps))
 
 
@@ -149,13 +157,40 @@ def _action(text: str) -> s.Action:
 
 def _client_words(words: list[str]) -> tuple[str, ...]:
     """The verb, and which replayer's session with what to ask it for; else what the client looks at."""
-    most = _CLIENT_VERBS.get(words[0])
-    if most is None:
+    known = _CLIENT_VERBS.get(words[0])
+    if known is None:
         raise ValueError(f"the client knows no {words[0]!r}")
-    least = {"logon": 2, "request": 3}.get(words[0], 1)
-    if not least <= len(words) <= most:
+    if " ".join(words[1:]) not in known:
         raise ValueError(f"{' '.join(words)!r} is not what a client can {words[0]}")
     return tuple(words)
+
+
+def _check_names(draft: _Draft, file: str) -> None:
+    """Orders are entered before they are changed or cancelled."""
+    named = {each.name for each in draft.preparation}
+    for step in draft.steps:
+        for command in _commands_of(step):
+            is_named = command.verb in ("cancel", "change") and command.words != ("best", "offer")
+            if is_named and command.words[0] not in named:
+                raise ScenarioError(f"no order before is called {command.words[0]}", file, step.line)
+            named.add(command.name)
+
+
+def _commands_of(step: s.Step) -> Iterator[s.DeskCommand]:
+    for action in step.actions:
+        if isinstance(action, s.DeskActs):
+            yield from action.commands
+
+
+def _check_words(verb: str, words: Sequence[str]) -> None:
+    text, known = " ".join(words), _VERBS[verb]
+    fits = {
+        "NAME": len(words) == 1 and _NAME.fullmatch(text) is not None,
+        "NUMBER": _NUMBER.fullmatch(text) is not None,
+        "TEXT": bool(text),
+    }
+    if text not in known and not any(fits.get(each) for each in known):
+        raise ValueError(f"{verb} {' or '.join(filter(None, known)) or 'nothing else'}, not {text!r}")
 
 
 def _commands(text: str) -> Iterator[s.DeskCommand]:
@@ -167,16 +202,17 @@ def _commands(text: str) -> Iterator[s.DeskCommand]:
         name = None
         if len(words) > 2 and words[-2] == "as":
             name, words = words[-1], words[:-2]
-        order = _size(words.pop()) if verb in _ORDERS and words else None
+        order = size_at(words.pop()) if verb in _ORDERS and words else None
         if verb in _ORDERS and order is None:
             raise ValueError(f"{verb} what?")
+        _check_words(verb, words)
         yield s.DeskCommand(verb, tuple(words), order, name)
 
 
 def _starting(word: str, words: Sequence[str]) -> Iterator[s.DeskCommand]:
     verb, left = ("buy" if word == "bids" else "sell"), list(words)
     while left:
-        order, name = _size(left.pop(0)), None
+        order, name = size_at(left.pop(0)), None
         if left[:1] == ["as"]:
             name, left = left[1] if len(left) > 1 else "", left[2:]
             if not name:
@@ -184,100 +220,15 @@ def _starting(word: str, words: Sequence[str]) -> Iterator[s.DeskCommand]:
         yield s.DeskCommand(verb, (), order, name)
 
 
-def _size(text: str, orders: int | None = None) -> s.ScriptSize:
-    size, at, price = text.partition("@")
-    if not at or _NUMBER.fullmatch(size) is None or not int(size):
-        raise ValueError(f"{text!r} is no size@price")
-    return s.ScriptSize(int(size), _price(price), orders)
-
-
-def _price(text: str) -> s.ScriptPrice:
-    if text in _KINDS:
-        return s.ScriptPrice(_KINDS[text])
-    found = _PRICE.fullmatch(text)
-    if found is not None:
-        return s.ScriptPrice(s.PriceKind.TICKS, int(found[1] or 0))
-    if _ABSOLUTE.fullmatch(text) is not None:
-        return s.ScriptPrice(s.PriceKind.ABSOLUTE, int(Decimal(text).scaleb(4)))
-    raise ValueError(f"{text!r} is no price")
-
-
-# What is demanded.
-
-
 def _with_demands(step: s.Step, word: str, text: str) -> s.Step:
     boxes = s.DEPTHS if word == "all" else (_choice(word, {each.value: each for each in s.Box}, "depth"),)
-    made = tuple(_demand(part.split()) for part in _split(text, ","))
+    made = tuple(read_demand(part.split()) for part in _split(text, ","))
     demands = dict(step.demands)
     for box in boxes:
-        demands[box] = demands.get(box, ()) + made
+        demands[box] = demands.get(box, ()) + tuple(at_depth(each, box) for each in made)
     if s.Box.STEP in demands and len(demands) > 1:
         raise ValueError("a step has one box or those of depths")
     return replace(step, demands=demands, wanted=(*step.wanted, f"{word}  {text}"))
-
-
-def _demand(words: list[str]) -> s.Demand:
-    first = words[0]
-    reader = _DEMANDS.get(first)
-    if reader is not None:
-        return reader(words[1:])
-    if first in ("bid", "offer"):
-        return _entry(_SIDES[first], words[1:])
-    if first in ("bids", "offers"):
-        return s.SideDemand(_SIDES[first], () if words[1:] == ["none"] else tuple(_rows(words[1:])))
-    if words in (["no", "update"], ["book", "as", "prepared"]):
-        return s.UnchangedDemand() if first == "no" else s.PreparedDemand()
-    if words[:2] == ["leg", "trades"] and len(words) == 3 and _NUMBER.fullmatch(words[2]):
-        return s.LegTradesDemand(int(words[2]))
-    raise ValueError(f"{' '.join(words)!r} is no demand")
-
-
-def _entry(side: Side, words: list[str]) -> s.EntryDemand:
-    position = int(words.pop(0)) if words and _NUMBER.fullmatch(words[0]) else 1
-    changes = {each.value: each for each in s.Change if each is not s.Change.TOP}
-    change = changes[words.pop(0)] if words and words[0] in changes else s.Change.TOP
-    rows = tuple(_rows(words))
-    if len(rows) != (change not in (s.Change.GONE, s.Change.SWEPT)):
-        raise ValueError("an entry has a size@price, unless it is gone or swept")
-    return s.EntryDemand(side, position, change, rows[0] if rows else None)
-
-
-def _rows(words: Sequence[str]) -> Iterator[s.ScriptSize]:
-    for place, word in enumerate(words):
-        if word[0] == "x" and place and _NUMBER.fullmatch(word[1:]):
-            continue
-        after = words[place + 1] if place + 1 < len(words) else ""
-        counted = after[:1] == "x" and _NUMBER.fullmatch(after[1:]) is not None
-        yield _size(word, int(after[1:]) if counted else None)
-
-
-def _tagged(words: Sequence[str]) -> s.Tags:
-    found = [_TAG.fullmatch(word) for word in words]
-    if not all(found):
-        raise ValueError(f"{' '.join(words)!r} are no tag=value")
-    return tuple((int(each[1]), each[2]) for each in found if each is not None)
-
-
-def _trades(words: list[str]) -> s.TradesDemand:
-    tags = [word for word in words if "=" in word]
-    rows = tuple(_rows([word for word in words if "=" not in word]))
-    if not rows:
-        raise ValueError("trades of what?")
-    return s.TradesDemand(rows, _tagged(tags))
-
-
-def _named(words: list[str]) -> tuple[str, s.Tags]:
-    if not words:
-        raise ValueError("which message?")
-    return words[0], _tagged(words[1:])
-
-
-_DEMANDS: Final[dict[str, Callable[[list[str]], s.Demand]]] = {
-    "snapshot": lambda words: s.SnapshotDemand(_tagged(words)),
-    "message": lambda words: s.MessageDemand(*_named(words)),
-    "trades": _trades,
-    "replay": lambda words: s.ReplayDemand(*_named(words)),
-}
 
 
 def _choice(word: str, choices: dict[str, _Value], what: str) -> _Value:

@@ -89,9 +89,9 @@ class LakeState:
     def files_by_unit(self, keys: Iterable[UnitKey]) -> dict[UnitKey, list[DataFile]]:
         """The same by unit: only the partitions in question are looked at."""
         found: dict[UnitKey, list[DataFile]] = {key: [] for key in keys}
-        days = sorted({key.trade_date for key in found})
+        days, sources = sorted({key.trade_date for key in found}), sorted({key.source for key in found})
         if self._lake is not None and days:
-            where = {SYSTEM: self.system, TRADE_DATE: days}
+            where = {SYSTEM: self.system, TRADE_DATE: days, SOURCE: sources}
             for table in DATA_TABLES:
                 for file in self._lake.files(table, where):
                     if key_of(file) in found:
@@ -171,8 +171,7 @@ class LakeState:
         for file in new:
             if key_of(file) in by_unit:
                 self._known[file.path] = by_unit[key_of(file)]
-        paths = {file.path for file in files}
-        return [dict(row) for path, row in self._known.items() if path in paths]
+        return [dict(self._known[file.path]) for file in files if file.path in self._known]
 
     def unit_files(self, recent: timedelta | None = None) -> list[LiveFile]:
         """Files of `units`: all, or those of so many days up to the newest one of the lake."""
@@ -244,8 +243,8 @@ class LakeState:
 
 
 def _ends(key: UnitKey, row: UnitRow) -> CarriedBooks | None:
-    told = json.loads(row["plan"] or "{}").get("ends")
-    return None if told is None else CarriedBooks(key, *told)
+    ends = json.loads(row["plan"] or "{}").get("ends")
+    return None if ends is None else CarriedBooks(key, *ends)
 
 
 def write_units(location: Location, rows: Iterable[UnitRow]) -> list[DataFile]:

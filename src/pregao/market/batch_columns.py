@@ -176,6 +176,7 @@ COLUMNS: Final = (
     _Column("reference_fine", _INT, "fine", _of(_K.PRICE_BAND), wide_values, FINE_EXPONENT),
     _Column("average_daily", _INT, "other", _of(_K.QUANTITY_BAND), wide_values),
     _Column("largest_order", _INT, "size", _of(_K.QUANTITY_BAND), wide_values),
+    _Column("stream", TEXT, "stream", _of(QUOTE), _looked_up([*map(chr, range(256))])),
 )  # fmt: skip
 HAS: Final = {column.name: np.isin(np.arange(256), list(column.codes)) for column in COLUMNS}
 QUOTE_COLUMNS: Final = tuple(f"{side}_{figure}" for side in _SIDES for figure in ("price", "size", "orders"))

@@ -59,8 +59,10 @@ class RowBatches:
         self._symbols: list[str | None] = []
         self.count = 0
 
-    def take(self, rows: Rows, quotes: Values, statuses: list[BookStatus], scene: Scene) -> None:
-        """For `Collector.take_rows`."""
+    def take(
+        self, rows: Rows, quotes: Values, statuses: list[BookStatus], streams: list[int], scene: Scene
+    ) -> None:
+        """For `Collector.take_rows`; `statuses` and `streams` are of the quotes' books."""
         rows = rows[(rows["kind"] != Kind.ORDER) | (rows["action"] <= m.Action.DELETE)]
         count, total = len(rows), len(rows) + len(quotes)
         joined, levels = np.zeros(total, ROW), np.zeros((total, len(QUOTE_COLUMNS)), np.int64)
@@ -68,6 +70,7 @@ class RowBatches:
         joined[:count], joined["kind"][count:], status[count:] = rows, QUOTE, statuses
         for name in ("security_id", "at", "index", "time_ns"):
             joined[name][count:] = quotes[name]
+        joined["stream"][count:] = streams
         for place, name in enumerate(QUOTE_COLUMNS):
             levels[count:, place] = quotes[name]
         joined["time_ns"][joined["time_ns"] == NULL] = scene.now_ns

@@ -81,7 +81,7 @@ _PHASE: Final = int(Kind.PHASE)
 _HARMLESS: Final = (JoinStream, LeaveStream, DefinitionsComplete, SnapshotLoopComplete, ChannelReady)
 
 # Rows of kinds that are wanted, the quotes behind them, how far these are to be believed, whose they are.
-TakeRows = Callable[[Rows, NDArray[Any], list[BookStatus], Scene], None]
+TakeRows = Callable[[Rows, NDArray[Any], list[BookStatus], list[int], Scene], None]
 
 
 class Collector(Observer):
@@ -217,9 +217,9 @@ class Collector(Observer):
                 found.append(((at, index), event))
         return found
 
-    def _book_events(self, told: NDArray[Any], levels: int) -> "list[tuple[tuple[int, int], MarketEvent]]":
+    def _book_events(self, rows: NDArray[Any], levels: int) -> "list[tuple[tuple[int, int], MarketEvent]]":
         """Quotes, or depths of so many levels."""
-        data, size, scene, interest = told.tobytes(), told.dtype.itemsize, self._scene, self.interest
+        data, size, scene, interest = rows.tobytes(), rows.dtype.itemsize, self._scene, self.interest
         offsets: Sequence[int] = range(0, len(data), size)
         if interest is not None:  # a book of another may be kept by the ids of `ChannelSettings.interest`
             offsets = [offset for offset in offsets if _ID_OF_QUOTE(data, offset)[0] in interest]
@@ -244,7 +244,9 @@ class Collector(Observer):
             rows = rows[np.isin(rows["security_id"], ids) | (rows["kind"] == _PHASE)]
             quotes = quotes[np.isin(quotes["security_id"], ids)]
         if len(rows) or len(quotes):
-            self.take_rows(rows, quotes, self._statuses.of(quotes["instrument"].tolist()), self._scene)
+            numbers, stream_of = quotes["instrument"].tolist(), self._handler.store.book_stream
+            streams = [stream_of(number) or ELECTRONIC for number in numbers]
+            self.take_rows(rows, quotes, self._statuses.of(numbers), streams, self._scene)
 
     def _say(self, events: Sequence[SessionEvent]) -> None:
         """What the channel says of itself."""

@@ -67,11 +67,11 @@ class DeskBooks(ChannelBooks):
         return [each.security_id for each in self.definitions()]
 
     def book(self, security_id: int) -> BookView | None:
-        told: list[e.Update] = list(self._clearing.newest.get(security_id, {}).values())
+        statistics: list[e.Update] = list(self._clearing.newest.get(security_id, {}).values())
         if self._teller is Teller.LENDING:
-            told += _offers(self._clearing.lent[security_id])
+            statistics += standing_offers(self._clearing.lent[security_id])
         nobody: list[Resting] = []
-        return BookView(nobody, nobody, told, None)
+        return BookView(nobody, nobody, statistics, None)
 
 
 class WithLending(ChannelBooks):
@@ -87,10 +87,11 @@ class WithLending(ChannelBooks):
         book, lent = super().book(security_id), self._clearing.lent.get(security_id)
         if book is None or lent is None:
             return book
-        return book._replace(statistics=[*book.statistics, *_offers(lent)])
+        return book._replace(statistics=[*book.statistics, *standing_offers(lent)])
 
 
-def _offers(lent: LendingBook) -> Iterator[e.Update]:
+def standing_offers(lent: LendingBook) -> Iterator[e.LendingOffer]:
+    """The offers of a share's loans as they are."""
     for side in (Side.BUY, Side.SELL):
         yield from (_standing(offer, place) for place, offer in enumerate(lent.sides[side], 1))
 
@@ -149,7 +150,7 @@ def _tell(books: ChannelBooks, event: e.Event, now_ns: int) -> None:
 
 class LiveDesks:
     """Asks `clearing` every `every_ns` (None: never), and gives what it tells to the publishers of systems
-    that have desks, of all sites. The first time is now."""
+    that have desks, of all sites, and to `witnesses`. The first time is now."""
 
     def __init__(
         self,
@@ -164,18 +165,23 @@ class LiveDesks:
     ) -> None:
         self._beside = lending_beside
         self._venue, self._clearing, self._every_ns = venue, clearing, every_ns or EVERY_NS
-        self._systems = [each for each in systems if each.desks is not None] if every_ns else []
+        self._systems = [each for each in systems if each.desks is not None]
+        self._is_on = every_ns is not None
+        self.witnesses: list[Witness] = []  # servers of sessions, which have no channels
         self._books, self._publishers = books, publishers
         self._due_ns = 0
 
     def next_timeout(self) -> int | None:
-        return self._due_ns if self._systems else None
+        return self._due_ns if self._is_on and (self._systems or self.witnesses) else None
 
     def on_timeout(self, now_ns: int) -> None:
-        if not self._systems or now_ns < self._due_ns:
+        due_ns = self.next_timeout()
+        if due_ns is None or now_ns < due_ns:
             return
         self._due_ns = now_ns + self._every_ns
         for teller, event in desk_events(self._venue, self._clearing, now_ns):
+            for witness in self.witnesses:
+                witness.publish(event, now_ns)
             for channel in self._channels(teller, event):
                 _tell(self._books[channel], event, now_ns)
                 for publisher in self._publishers[channel]:

@@ -28,7 +28,7 @@ from pregao.simulator.outputs import DayOutput, Files
 from pregao.simulator.pace import DayClock, Departures, paces, slices, squeezed, with_bursts
 from pregao.simulator.relisting import Relisting
 from pregao.simulator.routing import routing_of
-from pregao.simulator.served_days import ServedDays
+from pregao.simulator.served_sessions import ServedDays
 from pregao.simulator.settings import Settings, as_date, starts_week
 from pregao.simulator.venue import Venue, default_catalogue
 

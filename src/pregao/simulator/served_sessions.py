@@ -8,12 +8,15 @@ from typing import Any, Final
 
 from pregao.captures.journal import JournalWriter
 from pregao.captures.recorder import RecordSettings
+from pregao.exchange.clearing import Clearing
 from pregao.feeds.publishing import BookSource
 from pregao.feeds.registry import load_serving_system, load_session_system
 from pregao.feeds.serving import BondSource, ServedConnection, ServingSettings, SessionGrant
 from pregao.feeds.session_port import ClientSystem, ConnectWanted, DisconnectWanted, SessionClient
 from pregao.model.errors import ConfigurationError
 from pregao.model.events import Event
+from pregao.simulator.venue import OBSERVED, Venue
+from pregao.simulator.whole_market import WholeMarket, market_totals
 
 _WHOLE_DAY_NS: Final = 86_400 * 1_000_000_000
 _PORT: Final = 9_700
@@ -64,11 +67,11 @@ class ServedSessions:
     def _member(self, number: int, folder: Path) -> _Member:
         system = load_session_system(self.system)
         assert isinstance(system, ClientSystem)
-        told: Mapping[str, Any] = {
+        settings: Mapping[str, Any] = {
             "sender": f"SESSION{number}", "target": "B3", "primary": f"{_SERVER[0]}:{_SERVER[1]}",
             **self._logon,
         }  # fmt: skip
-        member = _Member(number, system.client(told, "", ()))
+        member = _Member(number, system.client(settings, "", ()))
         member.journal = JournalWriter(member.name, RecordSettings(folder, rotate_ns=_WHOLE_DAY_NS))
         return member
 
@@ -156,3 +159,47 @@ class ServedSessions:
             if member.journal is not None:
                 for path in member.journal.files:
                     path.unlink(missing_ok=True)
+
+
+_TOTALS_NS: Final = 10_000_000_000  # a day has many seconds
+
+
+class ServedDays:
+    """The sessions of a simulated market, and the market they are served. `publish` is called with every
+    event; the files of a day are closed with it."""
+
+    def __init__(
+        self, system: str, venue: Venue, clearing: Clearing, sessions: int, *, lending_beside: bool = False
+    ) -> None:
+        """`lending_beside`: loans have no ids of their own, but those of their shares."""
+        self.system = system
+        self._source = WholeMarket(
+            venue.catalogue, venue.engine, venue.desk, clearing, lending_beside=lending_beside
+        )
+        totals = market_totals(venue.catalogue)
+        settings = replace(load_serving_system(system).usual, totals=totals, totals_ns=_TOTALS_NS)
+        self._sessions = ServedSessions(system, sessions, settings, self._set_time)
+
+    def _set_time(self, now_ns: int) -> None:
+        self._source.now_ns = now_ns
+
+    def open_day(self, trade_date: int, folder: Path, now_ns: int) -> None:
+        self._sessions.open_day(self._source, trade_date, folder, now_ns)
+
+    def publish(self, event: Event, now_ns: int) -> None:
+        """What is due before it happens first."""
+        sessions = self._sessions
+        if sessions.is_open:
+            sessions.advance(now_ns)
+            self._set_time(now_ns)
+        for update in event.updates:
+            if type(update) in OBSERVED:
+                self._source.observe(update)
+        if sessions.is_open:
+            sessions.publish(self._source.as_told(event), now_ns)
+
+    def close_day(self, now_ns: int) -> int:
+        return self._sessions.close_day(now_ns)
+
+    def discard_day(self) -> None:
+        self._sessions.discard_day()

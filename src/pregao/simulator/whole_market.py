@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import Final
 
 from pregao.exchange.catalogues.rules import Catalogue
-from pregao.exchange.clearing import index_instrument
+from pregao.exchange.clearing import Clearing, index_instrument
 from pregao.exchange.desk import Desk
 from pregao.exchange.engine import Engine
-from pregao.feeds.serving import MarketTotal
+from pregao.feeds.serving import ListedTotal
 from pregao.model.events import (
     Event,
     LendingContract,
@@ -24,8 +24,9 @@ from pregao.model.events import (
 )
 from pregao.model.instruments import Instrument, Product, SecurityType, Underlying
 from pregao.model.market import PriceKind
+from pregao.simulator.desks import standing_offers
 from pregao.simulator.routing import Routing
-from pregao.simulator.venue import ChannelBooks
+from pregao.simulator.venue import BookView, ChannelBooks, Resting
 
 _CHANNEL: Final = 0
 _LOANS: Final = 90_000_000_000  # from the id of a share to that of its loans
@@ -37,14 +38,41 @@ _CASH: Final = (Product.EQUITY, Product.CORPORATE)
 class WholeMarket(ChannelBooks):
     """A `BookSource`."""
 
-    def __init__(self, catalogue: Catalogue, engine: Engine, desk: Desk, lent: Iterable[int] = ()) -> None:
-        """`lent` are shares of which there are loans."""
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        engine: Engine,
+        desk: Desk,
+        clearing: Clearing | None = None,
+        *,
+        lending_beside: bool = False,
+    ) -> None:
+        """`clearing` has the loans; None: there are none. `lending_beside`: they have no ids of their own,
+        but those of their shares."""
         super().__init__(_CHANNEL, catalogue, Routing(catalogue, lambda _: (_CHANNEL,)), engine, desk)
         self._indices = [index_instrument(each) for each in catalogue.indices]
-        self._loans = {each: loan_instrument(catalogue.by_id[each].instrument) for each in lent}
+        self._lent = {} if clearing is None else clearing.lent
+        named = () if lending_beside else self._lent
+        self._loans = {each: loan_instrument(catalogue.by_id[each].instrument) for each in named}
+        self._shares = {loan.security_id: share for share, loan in self._loans.items()}
 
     def definitions(self) -> Sequence[Instrument]:
         return [*super().definitions(), *self._indices, *self._loans.values()]
+
+    def instruments(self) -> Sequence[int]:
+        return [*super().instruments(), *self._shares]
+
+    def book(self, security_id: int) -> BookView | None:
+        """With the offers of loans that stand, under the id that they are told by."""
+        share = self._shares.get(security_id)
+        if share is not None:
+            nobody: list[Resting] = []
+            offers = [self._moved(each) for each in standing_offers(self._lent[share])]
+            return BookView(nobody, nobody, offers, None)
+        book = super().book(security_id)
+        if book is None or security_id not in self._lent or security_id in self._loans:
+            return book
+        return book._replace(statistics=[*book.statistics, *standing_offers(self._lent[security_id])])
 
     def as_told(self, event: Event) -> Event:
         """The same with loans under their own ids."""
@@ -72,20 +100,20 @@ def loan_instrument(share: Instrument) -> Instrument:
     )  # fmt: skip
 
 
-def market_totals(catalogue: Catalogue) -> tuple[MarketTotal, ...]:
+def market_totals(catalogue: Catalogue) -> tuple[ListedTotal, ...]:
     """What is traded at all, in shares and in contracts; and in the groups that the members of each index
     are in."""
     shares = [each for each in catalogue.instruments if each.product in _CASH]
     others = [each for each in catalogue.instruments if each.product not in _CASH]
     totals = [
-        MarketTotal("TOTAL", "All markets", _groups(catalogue.instruments)),
-        MarketTotal("BOVESPA", "Equities and corporate fixed income", _groups(shares)),
-        MarketTotal("BMF", "Derivatives and FX", _groups(others)),
+        ListedTotal("TOTAL", "All markets", _groups(catalogue.instruments)),
+        ListedTotal("BOVESPA", "Equities and corporate fixed income", _groups(shares)),
+        ListedTotal("BMF", "Derivatives and FX", _groups(others)),
     ]
     for index in catalogue.indices:
         members = [catalogue.by_id[each.security_id].instrument for each in index.members]
         totals.append(
-            MarketTotal(f"{index.symbol}T", f"Members of {index.symbol}", _groups(members), index.symbol)
+            ListedTotal(f"{index.symbol}T", f"Members of {index.symbol}", _groups(members), index.symbol)
         )
     return tuple(each for each in totals if each.groups)
 

@@ -109,12 +109,22 @@ def wanted_failure(bug: str, segment: Segment) -> tuple[str, str]:
     return step, boxes
 
 
-def first_failure(bug: str, segment: Segment) -> tuple[str, str]:
+def first_failure(bug: str, segment: Segment, sections: frozenset[str] = PLAYED) -> tuple[str, str]:
     """Those that do, no further than the section of the wanted one."""
     changes, step = BUGS[bug][0], wanted_failure(bug, segment)[0]
-    results = play(segment, lambda config: example_client(config, *changes), PLAYED, until=step)
+    results = play(segment, lambda config: example_client(config, *changes), sections, until=step)
     found = failures(results)
     if not found:
         return "", ""
     first = found[0][0]
     return first, " ".join(box for at, box, _ in found if at == first)
+
+
+def own_sections(bug: str, segment: Segment) -> frozenset[str]:
+    """The section where it fails, and what must have been before: all that a bug takes to be found."""
+    step = wanted_failure(bug, segment)[0]
+    section = "E" if step.startswith("E4") else step.partition(".")[0]
+    before = {"snapshot merged into the old book": "B1"}
+    if segment is Segment.DERIVATIVES:
+        before["stays apart after 102"] = "B2"
+    return frozenset((section, before.get(bug, section)))

@@ -1,9 +1,11 @@
 """A script played in memory, and the example client as it is or with a bug in it."""
 
+import json
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from pregao.certification.comparing import ClientJudge
 from pregao.certification.desk import CertificationDesk
@@ -42,6 +44,35 @@ def play(segment: Segment, make_client: Any, sections: frozenset[str], until: st
             if until and any(each.step.id == until for each in results):
                 break
     return results
+
+
+class Overheard:
+    """A client whose lines are kept, both ways, as the JSON that they are on the wire; each once."""
+
+    def __init__(self, client: Any, commands: set[str], lines: set[str]) -> None:
+        self._client, self._commands, self._lines = client, commands, lines
+
+    def obey(self, command: Mapping[str, Any]) -> Iterator[Any]:
+        self._commands.add(json.dumps(command))
+        for line in self._client.obey(command):
+            self._lines.add(json.dumps(line))
+            yield line
+
+
+class WholeRun(NamedTuple):
+    results: list[StepResult]
+    commands: set[str]
+    lines: set[str]
+
+
+@cache
+def whole_run(segment: Segment, make_client: Any) -> WholeRun:
+    """All sections. Several tests look at the same one: it takes seconds."""
+    commands: set[str] = set()
+    lines: set[str] = set()
+    every = frozenset(section.id for section in sections_for(segment))
+    results = play(segment, lambda config: Overheard(make_client(config), commands, lines), every)
+    return WholeRun(results, commands, lines)
 
 
 def failures(results: list[StepResult]) -> list[tuple[str, str, tuple[str, ...]]]:

@@ -11,6 +11,7 @@ from pregao.certification.scenario import Box, DeskCommand, Section, Segment
 from pregao.certification.scenario_files import load_script, parse_section, sections_for
 from pregao.feeds.fast.publisher import incremental
 from pregao.model.market import Side
+from tests.unit.certification.kit import example_client, play
 
 
 def _sections(segment: Segment) -> list[Section]:
@@ -33,7 +34,8 @@ def test_every_demand_is_met_in_one_unbroken_run(segment: Segment) -> None:
 
 @pytest.mark.parametrize("section", load_script(), ids=lambda each: each.id)
 def test_a_section_can_be_played_by_itself(section: Section) -> None:
-    assert not list(_not_valid(Runner(CertificationDesk(Segment.EQUITIES)).play(section)))
+    """With a client, which connects even if no step of it says so (B3)."""
+    assert not list(_not_valid(play(Segment.EQUITIES, example_client, frozenset((section.id,)))))
 
 
 # Where somebody wants to see a step again: the section begins anew, whatever was done in it.
@@ -92,6 +94,45 @@ def test_an_exchange_that_sends_f_without_1174_makes_the_step_invalid(
     assert (first.step.id, first.verdict) == ("B2.4", Verdict.INVALID)
     assert all(box.verdict is Verdict.INVALID for box in first.boxes)
     assert "no message f 326=2 1174=101" in first.boxes[0].reasons
+
+
+# B1 in few words: levels without how many orders they have, and what every depth shows said once.
+SHORT_B1 = """
+section B1  Pré-Abertura | Pre-open   for equities, derivatives
+prepare phase pre-open
+bids    10@P+2 10@P+2 10@P+1 10@P+1 50@P
+offers  100@P+3 100@P+3
+
+step B1.1 required: client connect
+  all  snapshot 625=21, book as prepared
+step B1.2 required: desk buy 100@P as c
+  mbo  bid 6 new 100@P
+  mbp  bid 3 changed 150@P x2
+  tob  no update
+step B1.3 required: desk sell 100@P
+  all  offer 1 new 100@P
+step B1.4 required: desk buy 20@moa, sell 100@P as v
+  mbo  bid 1 new 20@none, offer 2 new 100@P
+  mbp  bid 1 new 20@none, offer 1 changed 200@P x2
+  tob  bid 20@none, offer 200@P
+step B1.5 required: desk cancel c, cancel v
+  mbo  bid 7 gone, offer 2 gone
+  mbp  bid 4 changed 50@P x1, offer 1 changed 100@P x1
+  tob  offer 100@P
+step B1.6 required: desk phase open
+  all  trades 100@P, message f 625=17
+  mbo  bids 10@P, offers 100@P+3 100@P+3
+  mbp  bids 10@P x1, offers 200@P+3 x2
+  tob  bid 10@P, offer 200@P+3
+"""
+
+
+@pytest.mark.parametrize("system", ["fast", "binary", "conflated"])
+def test_a_section_can_be_written_in_few_words(system: str) -> None:
+    section = parse_section(SHORT_B1, "B1.txt")
+    results = Runner(CertificationDesk(Segment.EQUITIES, system)).play(section)
+    assert not list(_not_valid(results))
+    assert len(results) == 6
 
 
 HEAD = "section B9  Um | One   for equities\nprepare phase open, empty\nbids 10@P\noffers 10@P+2\n"

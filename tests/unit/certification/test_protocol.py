@@ -2,8 +2,6 @@
 
 import json
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -13,14 +11,11 @@ import jsonschema
 import pytest
 
 from pregao.certification.client import CertifyClient
-from pregao.certification.comparing import ClientJudge
 from pregao.certification.desk import CertificationDesk
-from pregao.certification.memory import VERSION, MemoryClient, client_config
+from pregao.certification.memory import VERSION, client_config
 from pregao.certification.process import SentStreams
-from pregao.certification.runner import Runner, Verdict
 from pregao.certification.scenario import Segment
-from pregao.certification.scenario_files import sections_for
-from tests.unit.certification.kit import example_client
+from tests.unit.certification.kit import example_client, whole_run
 
 ROOT = Path(__file__).parents[3]
 
@@ -40,38 +35,23 @@ def _validator(part: str) -> jsonschema.Draft202012Validator:
     return jsonschema.Draft202012Validator(whole)
 
 
-class Watched:
-    """A client whose lines, both ways, are held to the schema. As JSON: what is not text on the wire is not
-    there."""
-
-    def __init__(self, client: Any, counted: Counter[str]) -> None:
-        self._client, self._counted = client, counted
-
-    def obey(self, command: Mapping[str, Any]) -> Iterator[Any]:
-        self._check("command", command, "do")
-        for line in self._client.obey(command):
-            self._check("seen", line, "see")
-            yield line
-
-    def _check(self, part: str, line: Mapping[str, Any], key: str) -> None:
-        told = json.loads(json.dumps(line))
-        _validator(part).validate(told)
-        self._counted[f"{key} {told[key]}"] += 1
-
-
 @pytest.mark.parametrize("make", [example_client, CertifyClient])
 @pytest.mark.parametrize("segment", Segment)
 def test_every_line_of_a_run_is_valid(segment: Segment, make: Any) -> None:
-    counted: Counter[str] = Counter()
-    desk = CertificationDesk(segment)
-    client = MemoryClient(lambda config: Watched(make(config), counted), desk)
-    runner = Runner(desk, client, ClientJudge(desk))
-    for section in sections_for(segment):
-        assert all(each.verdict is Verdict.PASSED for each in runner.play(section)), client.trouble
-    kinds = {"book", "state", "trade", "definition", "news", "heartbeat", "replay", "settled"}
-    kinds |= {"index"} if segment is Segment.EQUITIES else set()
-    assert kinds <= {each.removeprefix("see ") for each in counted if each.startswith("see ")}
-    assert {"do connect", "do disconnect", "do request", "do settle"} <= set(counted)
+    run = whole_run(segment, make)
+    kinds = {"book", "state", "trade", "definition", "news", "index", "heartbeat", "replay", "settled"}
+    assert _valid("seen", "see", run.lines) == kinds
+    assert _valid("command", "do", run.commands) == {"connect", "disconnect", "request", "settle"}
+
+
+def _valid(part: str, key: str, lines: set[str]) -> set[str]:
+    """Holds each to the schema; what kinds there were."""
+    found = set()
+    for line in lines:
+        told = json.loads(line)
+        _validator(part).validate(told)
+        found.add(told[key])
+    return found
 
 
 @pytest.mark.parametrize("system", ["fast", "binary", "conflated"])

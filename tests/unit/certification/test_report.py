@@ -1,15 +1,12 @@
 """The form that a run fills in, which steps are judged, and how the command ends."""
 
-import json
 import sys
 from pathlib import Path
 
 import pytest
 
-from pregao.certification.comparing import ClientJudge
-from pregao.certification.desk import CertificationDesk
 from pregao.certification.runner import BoxResult, StepResult, Verdict
-from pregao.certification.scenario import Box, Need, Segment
+from pregao.certification.scenario import Need, Segment
 from pregao.certification.scenario_files import sections_for
 from pregao.certification.selection import chosen_steps
 from pregao.cli.main import main
@@ -92,31 +89,7 @@ def test_needs_of_the_form() -> None:
     assert step_result("B1.1", *PASSED).step.need is Need.REQUIRED
 
 
-# Clients that do not keep to the protocol.
-
-
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
-        ({"see": "book", "depth": "mbo", "id": 1}, "none seen"),
-        ({"see": "book", "depth": ["mbo"], "id": {}}, "none seen"),
-        ({"see": "book", "depth": "mbo", "bids": 7, "offers": None}, "no row seen"),
-        ({"see": "book", "depth": "mbo", "bids": [[None], 3, ["x", "y", "z"]], "offers": []}, "expected"),
-        (
-            {"see": "book", "depth": "mbo", "bids": [["1e9999", 1, 1], ["9" * 99, 1, 1]], "offers": []},
-            "expected",
-        ),
-    ],
-)
-def test_whatever_a_client_says_ends_in_words(line: dict[str, object], reason: str) -> None:
-    desk = CertificationDesk(Segment.EQUITIES)
-    section = SECTIONS[1]
-    for command in section.preparation:
-        desk.do(command)
-    told = json.loads(json.dumps({"id": desk.instrument} | line))
-    reasons = list(ClientJudge(desk).reasons(section.steps[0], Box.MBO, [told]))
-    assert any(reason in each for each in reasons)
-    assert all(each.startswith("B1.1 MBO ") for each in reasons)
+# Programs that are no clients.
 
 
 @pytest.mark.parametrize(

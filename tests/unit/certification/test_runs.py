@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from pregao.certification.client import CertifyClient
 from pregao.certification.outcome import exit_status, is_unbroken, missed_steps
 from pregao.certification.run import Run, RunSettings, run_script
 from pregao.certification.runner import BoxResult, StepResult, Verdict
 from pregao.certification.saved import FILE, SavedSteps
 from pregao.certification.scenario import Box, Segment
 from pregao.certification.scenario_files import sections_for
+from pregao.certification.streams import read_config
 from pregao.cli.main import main
 from pregao.io.terminal import Terminal
 from pregao.model.errors import ConfigurationError
@@ -64,9 +66,10 @@ def test_only_a_whole_run_is_called_unbroken() -> None:
 
 
 def _run(folder: Path, **settings: object) -> tuple[Run, list[str]]:
+    """Without PDFs, which take longer than most runs here."""
     judged: list[str] = []
     run = run_script(
-        RunSettings(folder, segments=ONE, **settings),  # type: ignore[arg-type]
+        RunSettings(folder, **{"segments": ONE, "languages": ("en",), "pdf": False} | settings),  # type: ignore[arg-type]
         lambda _, result: judged.append(result.step.id),
     )
     return run, judged
@@ -88,6 +91,14 @@ def test_a_restart_plays_earlier_steps_unjudged(tmp_path: Path) -> None:
     assert "derivatives B2.5" in missed_steps(run.played)
 
 
+@pytest.mark.parametrize("first", ["B3.1", "B3.3"])
+def test_a_run_may_begin_where_no_step_connects(tmp_path: Path, first: str) -> None:
+    """B3 goes on with the client of B2. Where there was no B2 it is connected first, unjudged."""
+    run, judged = _run(tmp_path, steps=f"{first}-B3.4", segments=(Segment.EQUITIES,))
+    assert judged[0] == first
+    assert [_verdicts(run)[step] for step in judged] == [Verdict.PASSED] * len(judged)
+
+
 def test_a_run_from_a_step_goes_to_the_end(tmp_path: Path) -> None:
     run, judged = _run(tmp_path, first="E4.4")
     assert judged == ["E4.4", "E4.5", "E4.6"]
@@ -100,14 +111,14 @@ def test_every_step_is_saved_as_it_is_judged(tmp_path: Path) -> None:
     def on_step(segment: Segment, result: StepResult) -> None:
         lines.append(len((tmp_path / FILE).read_text().splitlines()))
 
-    run_script(RunSettings(tmp_path, segments=ONE, steps="B1.1-B1.3"), on_step)
+    run_script(RunSettings(tmp_path, segments=ONE, steps="B1.1-B1.3", pdf=False), on_step)
     assert lines == [2, 3, 4]  # and one for the run
 
 
 def test_what_was_saved_comes_back_whole(tmp_path: Path) -> None:
     run, _ = _run(tmp_path, steps="D2,B1.4")
     sections = {Segment.DERIVATIVES: sections_for(Segment.DERIVATIVES)}
-    loaded = SavedSteps(tmp_path).load(sections)
+    loaded = SavedSteps(tmp_path).load(sections, "fast")
     played = {result.step.id: result for _, results in run.played for result in results}
     assert {step for _, step in loaded} == {"B1.4", "D2.1", "D2.2", "D2.3"}
     for (_, step), result in loaded.items():
@@ -153,6 +164,13 @@ def test_what_cannot_be_resumed_is_named(tmp_path: Path, content: str | None) ->
     with pytest.raises(ConfigurationError, match=FILE):
         _run(tmp_path, resume=tmp_path)
     assert main(["certify", "--resume", str(tmp_path)]) == 2
+
+
+def test_a_run_is_not_resumed_in_another_system(tmp_path: Path) -> None:
+    """Its form would say that all of it was played in one."""
+    _run(tmp_path, system="binary", steps="A.1")
+    with pytest.raises(ConfigurationError, match="has steps in 'binary', not in 'fast'"):
+        _run(tmp_path, resume=tmp_path)
 
 
 def test_a_depth_alone_is_enough(tmp_path: Path) -> None:
@@ -210,6 +228,8 @@ def test_a_person_judges(tmp_path: Path) -> None:
     assert not run.unbroken
     assert any("depths are mbo, mbp, tob" in each for each in person.heard)
     assert any("bid 6 new 100@P" in each for each in person.heard)
+    assert any("CERZ26 (200000900401); P is 5400.00, P+1 5400.50" in each for each in person.heard)
+    assert person.asked[0].startswith("Connect your client")  # nobody was there who could disconnect
     assert sum("Connect your client" in each for each in person.asked) == 1
 
 
@@ -238,6 +258,42 @@ def test_a_person_is_told_what_to_ask_replayers_for(tmp_path: Path) -> None:
     assert results["D2.2"].boxes[0].excused  # N/E: another recovery is used
     told = json.loads((tmp_path / "derivatives.json").read_text())
     assert told["sessions"]["replayer"]["port"] > 0
+
+
+class Operator(Person):
+    """Has a client of PUMA Conflated that logs on over TCP, and says what it sees. It answers by that."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__([])
+        self._file = folder / "derivatives.json"
+        self.client: CertifyClient | None = None
+        self.books: dict[tuple[str, int], dict[str, object]] = {}
+
+    def ask(self, question: str, idle: Callable[[int], None]) -> str | None:
+        self.asked.append(question)
+        if "Log your client" in question:
+            self.client = CertifyClient(read_config(str(self._file))) if self.client is None else self.client
+            todo = "connect" if "on to" in question else "disconnect"
+            list(self.client.obey({"do": todo}))
+        for _ in range(10):
+            idle(30_000_000)
+            for line in () if self.client is None else self.client.obey({"do": "settle"}):
+                if line["see"] == "book":
+                    self.books[line["depth"], line["id"]] = line
+        return "" if "Enter" in question else "p"
+
+
+def test_a_person_judges_sessions(tmp_path: Path) -> None:
+    """PUMA Conflated, whose client has a clock and a TCP connection of its own."""
+    person = Operator(tmp_path)
+    run, judged = _run(tmp_path, system="conflated", steps="B1.1-B1.2", console=person)
+    assert person.client is not None
+    list(person.client.obey({"do": "end"}))
+    assert judged == ["B1.1", "B1.2"]
+    assert all(_verdicts(run)[step] is Verdict.PASSED for step in judged)
+    instrument = read_config(str(tmp_path / "derivatives.json"))["instruments"][0]
+    assert [row[1:] for row in person.books["mbp", instrument]["bids"]] == [[20, 2], [20, 2], [150, 2]]
+    assert sum("Log your client on" in each for each in person.asked) == 1
 
 
 def test_a_terminal_waits_for_lines_and_lets_time_pass() -> None:

@@ -18,6 +18,9 @@ from pregao.jobs.build import BuildRequest, unreadable_captures
 from pregao.lake.build import BuildReport
 from tests.unit.captures.kit import TS, capture, order, packet
 
+# `stop_on_signals` has the timer of signals to itself.
+pytestmark = pytest.mark.timeout(method="thread")
+
 GOOD = capture([packet(order())])
 UNREADABLE = {
     "text": b"The quick brown fox\n" * 20,

@@ -8,8 +8,7 @@ import pytest
 from pregao.books.views import Anomaly, Level
 from pregao.feeds.conflated.kernel_reader import KernelReader
 from pregao.feeds.conflated.system import CONFLATED
-from pregao.feeds.port import SessionMessage
-from pregao.feeds.session_port import InstrumentsListed, SnapshotsTaken
+from pregao.feeds.session_port import InstrumentsListed, SessionMessage, SnapshotsTaken
 from pregao.handler.keeper import Observer
 from pregao.handler.session import RETOLD_NS, SessionHandler
 from pregao.model.market import Phase, Side, State
@@ -279,3 +278,38 @@ def test_many_messages_at_once_give_the_books_of_one_at_a_time(seed):
         assert whole.book.orders(side) == single.book.orders(side)
     assert {order.order_id for side in Side for order in whole.book.orders(side)} == known.keys()
     assert np.array_equal(whole.handler.store.tops(), single.handler.store.tops())
+
+
+def level(side: bytes, price: bytes | None, size: int, orders: int, **more):
+    told = {269: side, 271: b"%d" % size, 346: b"%d" % orders, 1021: b"2"}
+    told |= {} if price is None else {270: price}
+    return told | {int(tag.lstrip("_")): value for tag, value in more.items()}
+
+
+def by_level(*entries):
+    return incremental(
+        *({tag: value for tag, value in each.items() if tag != 1021} for each in entries), _1021=b"2"
+    )
+
+
+def test_books_by_level_are_found_by_price(session):
+    """1021=2: no price is a level too, and the first; a book of levels says so."""
+    bids = level(b"0", b"10.58", 9000, 2), level(b"0", None, 50, 1)
+    session.tell(snapshot(*bids, level(b"1", b"11", 10, 1)))
+    assert (session.book.kind, session.book.status) == ("MBP", BookStatus.CLEAN)
+    session.tell(
+        by_level({279: b"1", **level(b"0", b"10.58", 7000, 2, _37780=b"9000")}),
+        by_level({279: b"0", **level(b"0", b"10.60", 100, 1)}, {279: b"2", 269: b"0"}),
+        by_level({279: b"3", 269: b"1"}),
+    )
+    assert levels(session.book, Side.BUY) == [(106_000, 100, 1), (105_800, 7_000, 2)]
+    assert levels(session.book, Side.SELL) == []
+    assert session.book.status is BookStatus.CLEAN
+
+
+def test_a_size_of_a_level_that_is_not_the_one_held_is_a_finding(session):
+    session.tell(snapshot(level(b"0", b"10", 500, 2)))
+    events = session.tell(by_level({279: b"1", **level(b"0", b"10", 300, 2, _37780=b"400")}))
+    assert [event.reason for event in events if isinstance(event, InstrumentStale)] == [DoubtReason.SUSPECT]
+    session.tell(snapshot(level(b"0", b"10", 300, 2)))
+    assert session.book.status is BookStatus.CLEAN

@@ -120,7 +120,7 @@ def test_what_is_null_is_null_and_what_is_unknown_is_a_number() -> None:
     scene, gathered = making.Scene(84, making.Symbols(), now_ns=7), RowBatches()
     rows = row_of(model.PriceBand(5, None, 9))
     rows["type"], rows["detail"], rows["time_ns"] = 200, 0, -(1 << 63)
-    gathered.take(rows, _no_quotes(), [], scene)
+    gathered.take(rows, _no_quotes(), [], [], scene)
     (row,) = gathered.record_batch().to_pylist()
     (event,) = [making.MAKERS[int(rows["kind"][0])](scene, rows.tobytes(), 0)]
     assert isinstance(event, PriceBand)

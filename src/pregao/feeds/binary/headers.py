@@ -13,7 +13,9 @@ from pregao.feeds.binary.kernels.headers import (
     CHECK_SIZE,
     FIRST_VALUE_SLOT,
     FRAMING_AT,
+    GROUP_SIZE,
     HEADER_AT,
+    LAYOUT_SIZE,
     SHAPE_FIELDS,
     UNKNOWN_FIELDS,
     UNKNOWN_TEMPLATE,
@@ -26,7 +28,7 @@ from pregao.feeds.binary.packets import SBE_LITTLE_ENDIAN, PacketHeader
 from pregao.feeds.binary.reading.rows import RowReader
 from pregao.feeds.identity import MARKS
 from pregao.feeds.port import Came, Looked, UnknownContent, WholePackets
-from pregao.kernel_context import Context
+from pregao.kernels import Context
 from pregao.model.packets import FOREIGN, NO_CHANNEL, NO_NEXT, Unit, Units
 from pregao.model.rows import Kind
 
@@ -147,38 +149,56 @@ class PacketInspector:
 
 class _KnownContent:
     """Templates, values of enumerations and bits of sets that a schema has words for, as the kernel looks
-    them up. Fields of groups are not among them, for only decoders walk those."""
+    them up: of messages and of the entries of their groups, but for what stands behind groups in groups or
+    behind data."""
 
     def __init__(self, schema: Schema) -> None:
         self._bytes: list[_KnownByte] = []  # what each check is of
-        checks: list[tuple[int, ...]] = []
+        self._groups: list[tuple[int, ...]] = []
         last = max((message.id for message in schema.messages), default=0) + 1
-        layouts = np.full((last + 1, len(schema.breakpoints), 2), UNKNOWN_TEMPLATE, np.int64)
+        layouts = np.full((last + 1, len(schema.breakpoints), LAYOUT_SIZE // 8), UNKNOWN_TEMPLATE, np.int64)
         for epoch, version in enumerate(schema.breakpoints):
             for block in schema.at(version).messages.values():
-                first = len(checks)
-                known = list(_known_bytes(block))
-                self._bytes += known
-                checks += (each.check for each in known)
-                layouts[block.id, epoch] = first, len(checks)
+                checks, first_group = self._add(block, block.name), len(self._groups)
+                self._add_groups(block)
+                layouts[block.id, epoch] = *checks, first_group, len(self._groups)
         versions = np.arange(1 << 16)
         epochs = np.searchsorted(schema.breakpoints, versions, "right") - 1
-        slots = FIRST_VALUE_SLOT + len(checks) * 256
+        slots = FIRST_VALUE_SLOT + len(self._bytes) * 256
         self._counts, self._firsts = np.zeros(slots, np.int64), np.zeros(slots, np.int64)
         self._met = np.zeros(slots, np.uint32)  # memory that is never written to costs nothing
         self.context = Context(UNKNOWN_FIELDS)
         self.context.set(
             epoch_of_version=np.maximum(epochs, 0).astype(np.uint8), layout_of=layouts, last_template=last,
             epochs=len(schema.breakpoints), schema_id=schema.id, counts=self._counts, firsts=self._firsts,
-            met=self._met, checks=np.array(checks, np.int64).reshape(-1, CHECK_SIZE // 8),
+            met=self._met, groups=np.array(self._groups, np.int64).reshape(-1, GROUP_SIZE // 8),
+            checks=np.array([each.check for each in self._bytes], np.int64).reshape(-1, CHECK_SIZE // 8),
         )  # fmt: skip
+
+    def _add(self, block: BlockLayout, name: str) -> tuple[int, int]:
+        """The first check of a block's fields, and the end of them."""
+        first = len(self._bytes)
+        self._bytes += _known_bytes(block, name)
+        return first, len(self._bytes)
+
+    def _add_groups(self, message: BlockLayout) -> None:
+        for group in message.groups:
+            told = group.dimension
+            if not group.present or told is None:
+                continue
+            if group.groups or group.data:
+                return  # how long its entries are is not told by their block alone
+            self._groups.append((
+                told.size, told.block_length_offset, told.block_length.size, told.num_in_group_offset,
+                told.num_in_group.size, *self._add(group, f"{message.name}.{group.name}"),
+            ))  # fmt: skip
 
     def take(self, met: int) -> list[UnknownContent]:
         """What was met, which is forgotten. A field of several versions has a check in each."""
         slots = self._met[:met].astype(np.int64)
-        told = zip(slots.tolist(), self._counts[slots].tolist(), self._firsts[slots].tolist(), strict=True)
+        counted = zip(slots.tolist(), self._counts[slots].tolist(), self._firsts[slots].tolist(), strict=True)
         found: dict[tuple[str, int], UnknownContent] = {}
-        for slot, times, at in told:
+        for slot, times, at in counted:
             what = self._meaning(slot)
             known = found.get(what, UnknownContent(*what, 0, at >> 16, at & 0xFFFF))
             found[what] = known._replace(times=known.times + times)
@@ -226,9 +246,9 @@ class _KnownByte(NamedTuple):
         return field.offset + self.number, field.offset + field.size, *signed
 
 
-def _known_bytes(block: BlockLayout) -> Iterator[_KnownByte]:
+def _known_bytes(block: BlockLayout, place: str) -> Iterator[_KnownByte]:
     for field in block.fields:
-        name = f"{block.name}.{field.name}"
+        name = f"{place}.{field.name}"
         if field.present and (
             field.kind is ValueKind.SET or (field.kind is ValueKind.ENUM and field.size == 1)
         ):

@@ -17,6 +17,7 @@ from pregao.model.market import FINE_EXPONENT, PRICE_EXPONENT, Action, TradeCond
 from pregao.model.rows import ELECTRONIC, NULL, Flag, Kind
 
 LENDING: Final = ord("L")  # 1500
+BY_LEVEL: Final = 2  # 1021
 _CONDITIONS: Final = {
     b"R": TradeCondition.OPENING_PRICE, b"X": TradeCondition.CROSSED,
     b"L": TradeCondition.LAST_AT_SAME_PRICE, b"2": TradeCondition.ON_BEHALF,
@@ -62,9 +63,7 @@ def fill(row: Any, entry: Entry, *, snapshot: bool = False) -> DecodeError | Non
         row[name] = NULL
     row["security_id"] = number_of(text_of(entry, 48))
     row["stream"] = (text_of(entry, 1500) or b"E")[0]
-    row["time_ns"] = moment_of(entry, 272, 273)
-    days = days_of(entry, 75) if 75 in entry else days_of(entry, 272)
-    row["trade_date"] = days if 0 < days < 1 << 16 else 0
+    untimed = _fill_times(row, entry)
     row["action"] = Action.NEW if snapshot else _action(text_of(entry, 279))
     kind = text_of(entry, 269) or b""
     filler = _FILLERS.get(kind)
@@ -72,9 +71,20 @@ def fill(row: Any, entry: Entry, *, snapshot: bool = False) -> DecodeError | Non
         raise unknown(269, kind)
     filler(row, entry)
     if kind in (b"0", b"1"):
-        return _book(row, entry, snapshot=snapshot)
+        return _book(row, entry, snapshot=snapshot) or untimed
     if kind == b"2":
-        return _told_trade(row, entry, snapshot=snapshot)
+        return _told_trade(row, entry, snapshot=snapshot) or untimed
+    return untimed
+
+
+def _fill_times(row: Any, entry: Entry) -> DecodeError | None:
+    """A time that cannot be read is a finding; what happened then happened all the same."""
+    try:
+        row["time_ns"] = moment_of(entry, 272, 273)
+        days = days_of(entry, 75) if 75 in entry else days_of(entry, 272)
+        row["trade_date"] = days if 0 < days < 1 << 16 else 0
+    except DecodeError as error:
+        return error
     return None
 
 
@@ -103,15 +113,31 @@ def _book(row: Any, entry: Entry, *, snapshot: bool) -> DecodeError | None:
             raise unknown(279, b"4")  # 6.3: no longer sent, and nothing says up to where
         row["kind"], row["flags"] = Kind.SIDE, row["flags"] | flags
         return None
+    if number_of(text_of(entry, 1021)) == BY_LEVEL:
+        return _level(row, entry, conditions, flags, snapshot=snapshot)
     row["kind"] = Kind.SNAPSHOT_ORDER if snapshot else Kind.ORDER
     row["flags"] |= flags | Flag.PRICE_UNTOLD
     row["id"] = number_of(text_of(entry, 37))
     if row["id"] == NULL:
         raise DecodeError(Fault.FIX_UNKNOWN_VALUE, 0, f"37={entry.get(37)!r:.40}")
     row["firm"] = firm_of(entry, 288 if row["side"] == 1 else 289)
-    row["inserted_ns"] = moment_of(entry, 37016, 37017)
     row["other"] = quantity(entry, 37780)
     _lending(row, entry)
+    other = _first_unknown(276, conditions, _QUOTE_CONDITIONS)
+    try:
+        row["inserted_ns"] = moment_of(entry, 37016, 37017)
+    except DecodeError as error:
+        return other or error
+    return other
+
+
+def _level(
+    row: Any, entry: Entry, conditions: list[bytes], flags: int, *, snapshot: bool
+) -> DecodeError | None:
+    """A level is found by its price; 346 is how many orders it has."""
+    row["kind"] = Kind.SNAPSHOT_LEVEL if snapshot else Kind.LEVEL
+    row["flags"] |= flags | Flag.FOUND_BY_PRICE
+    row["firm"], row["other"] = firm_of(entry, 346), quantity(entry, 37780)
     return _first_unknown(276, conditions, _QUOTE_CONDITIONS)
 
 

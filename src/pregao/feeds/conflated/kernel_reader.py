@@ -8,17 +8,17 @@ import numpy as np
 
 from pregao.codecs.fix import Dictionary, FieldType, types
 from pregao.codecs.fix.columns import FixBatch, FixColumnReader
-from pregao.feeds.conflated.kernels.entries import ENTRY_TAGS, fill_rows
-from pregao.feeds.conflated.kernels.values import CONTEXT_FIELDS
+from pregao.feeds.conflated.kernels.entries import fill_rows
+from pregao.feeds.conflated.kernels.values import CONTEXT_FIELDS, ENTRY_TAGS
 from pregao.feeds.conflated.reader import ConflatedReader
 from pregao.feeds.port import Array, Reading, RowFault
-from pregao.kernel_context import Context
+from pregao.kernels import Context
 from pregao.model.rows import ROW, Rows
 
 FEW: Final = 4  # messages: so few are sooner read one by one
 _BODY: Final = b"X"
 _ENTRIES: Final = 268
-_TRADE_DATE: Final = 75
+_TRADE_DATE, _BOOK_TYPE = 75, 1021
 # What the kernel takes for a slice of text, as dictionaries may say otherwise.
 _TEXTS: Final = frozenset({
     279, 269, 48, 22, 207, 37, 276, 277, 274, 286, 288, 289, 336, 1003, 1500, 15,
@@ -54,6 +54,7 @@ class KernelReader(ConflatedReader):
         self._context.set(
             columns=np.array(columns, np.int64), width=len(tags), body_width=len(body),
             body_date=body.index(_TRADE_DATE),
+            body_depth=body.index(_BOOK_TYPE) if _BOOK_TYPE in body else -1,
         )  # fmt: skip
         texts = {member.field.tag for member in group.members if member.field.kind not in _NUMBERS}
         return all((tag in texts) is (tag in _TEXTS) for tag in ENTRY_TAGS if tag in tags)

@@ -13,11 +13,14 @@ from pregao.feeds.session_port import HistoryFilled, RequestRefused, SessionEven
 from pregao.model.rows import NULL
 
 _EVERYTHING = Filter()
+_BY_LEVEL, _BY_ORDER = 2, 3  # 1021
 
 
 class ConflatedRequests(FixRequests):
     def __init__(self, settings: ClientSettings, symbols: frozenset[str]) -> None:
         self._settings = settings
+        self.by_level = settings.price_depth
+        self._depth = _BY_LEVEL if self.by_level else _BY_ORDER
         self.history = TradeHistory()
         self._history_tries = 0
         super().__init__(settings, symbols)
@@ -78,12 +81,14 @@ class ConflatedRequests(FixRequests):
         return request
 
     def _refresh_request(self, security_id: int) -> Request | None:
-        return Request(
-            RequestKind.MARKET_DATA, "", b"V", _by_order([_instrument(security_id)]), refreshes=security_id
-        )
+        body = self._data_body({146: [_instrument(security_id)]})
+        return Request(RequestKind.MARKET_DATA, "", b"V", body, refreshes=security_id)
+
+    def _data_body(self, filters: dict[int, Any]) -> dict[int, Any]:
+        return {263: "1", 1021: self._depth, **filters}
 
     def _cancel_body(self, request: Request) -> dict[int, Any]:
-        return {**super()._cancel_body(request), 1021: 3}
+        return {**super()._cancel_body(request), 1021: self._depth}
 
     # Answers
 
@@ -116,9 +121,10 @@ class ConflatedRequests(FixRequests):
         if self._symbols:
             ids = [self._ids[symbol] for symbol in sorted(self._symbols) if symbol in self._ids]
             self._subscribed.update(ids)
-            return [_by_order([_instrument(each) for each in part]) for part in self._parts(ids)]
+            parts = [{146: [_instrument(each) for each in part]} for part in self._parts(ids)]
+            return [self._data_body(each) for each in parts]
         bodies = [self._filter_body(each) for each in self._settings.filters]
-        return [{263: "1", 1021: 3, **each} for each in bodies or self._group_bodies()]
+        return [self._data_body(each) for each in bodies or self._group_bodies()]
 
     def _parts(self, ids: list[int]) -> Iterator[list[int]]:
         size = self._settings.instruments_in_a_request
@@ -145,7 +151,7 @@ class ConflatedRequests(FixRequests):
             security_id = self._ids.get(symbol)
             if symbol in self._symbols and security_id is not None and security_id not in self._subscribed:
                 self._subscribed.add(security_id)
-                body = _by_order([_instrument(security_id)])
+                body = self._data_body({146: [_instrument(security_id)]})
                 self._waiting.append(Request(RequestKind.MARKET_DATA, "", b"V", body))
 
     # History
@@ -196,10 +202,6 @@ class ConflatedRequests(FixRequests):
         yield RequestRefused(f"{request.kind.value} {request.name}", reason_text(message, reason))
         for span in self.history.refuse():
             yield HistoryFilled(span.security_id, span.first, span.last, whole=False)
-
-
-def _by_order(instruments: list[dict[int, Any]]) -> dict[int, Any]:
-    return {263: "1", 1021: 3, 146: instruments}
 
 
 def _instrument(security_id: int) -> dict[int, Any]:

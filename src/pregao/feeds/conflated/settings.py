@@ -10,6 +10,7 @@ heartbeat_s = 30              # 108 (4.4.1)
 retry_s = 30                  # until the primary is tried again (4.1)
 totals = true                 # market totals (7.7)
 history = "missed"            # or "day": all trades of the day; "none"
+price_depth = false           # true: books by price level (1021=2), where a server has them
 
 [[filter]]                    # what to subscribe to; none: everything (559=4)
 security_type = "CS"          # 167
@@ -27,7 +28,7 @@ from pregao.model.errors import ConfigurationError
 
 MOST_FILTERS: Final = 100
 HISTORIES: Final = ("missed", "day", "none")
-_KEYS: Final = CONNECTION_KEYS | {"totals", "history", "filter"}
+_KEYS: Final = CONNECTION_KEYS | {"totals", "history", "price_depth", "filter"}
 _FILTER_KEYS: Final = frozenset({"security_type", "product", "cfi_code", "groups"})
 
 
@@ -50,6 +51,7 @@ class Filter:
 class ClientSettings(ConnectionSettings):
     totals: bool = True
     history: str = "missed"
+    price_depth: bool = False
     filters: tuple[Filter, ...] = field(default=())
     instruments_in_a_request: int = 50
     groups_in_a_request: int = 100
@@ -61,15 +63,21 @@ def settings_of(told: Mapping[str, Any], file: str = "") -> ClientSettings:
     filters = told.get("filter", [])
     if not isinstance(filters, list) or len(filters) > MOST_FILTERS:
         raise ConfigurationError(f"at most {MOST_FILTERS} of [[filter]]", file=file, key="filter")
-    history, totals = told.get("history", "missed"), told.get("totals", True)
+    history = told.get("history", "missed")
     if history not in HISTORIES:
         raise ConfigurationError(f"one of {', '.join(HISTORIES)}", file=file, key="history")
-    if not isinstance(totals, bool):
-        raise ConfigurationError("true or false", file=file, key="totals")
     return ClientSettings(
-        **connection_settings(told, file), totals=totals, history=history,
+        **connection_settings(told, file), totals=_flag(told, "totals", file, usual=True), history=history,
+        price_depth=_flag(told, "price_depth", file, usual=False),
         filters=tuple(_filter(each, file) for each in filters),
     )  # fmt: skip
+
+
+def _flag(told: Mapping[str, Any], key: str, file: str, *, usual: bool) -> bool:
+    value = told.get(key, usual)
+    if not isinstance(value, bool):
+        raise ConfigurationError("true or false", file=file, key=key)
+    return value
 
 
 def _filter(told: object, file: str) -> Filter:

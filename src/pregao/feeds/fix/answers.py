@@ -130,13 +130,13 @@ def take_data_request(
 
 def open_subscription(
     subscriber: Subscriber, request_id: str, wanted: Matcher, found: list[int],
-    instruments: Mapping[int, Instrument],
+    instruments: Mapping[int, Instrument], *, by_level: bool = False,
 ) -> list[int]:  # fmt: skip
     """The instruments whose 35=W are to come, of those that match."""
     allowed = permitted(found, instruments, subscriber.permissions)
     if found and not allowed:
         raise RefusedRequestError(RejectReason.NOT_PERMITTED)
-    subscriber.market_data[request_id] = Subscription(wanted, set(allowed))
+    subscriber.market_data[request_id] = Subscription(wanted, set(allowed), by_level)
     return allowed
 
 
@@ -145,8 +145,7 @@ def _cancel(subscriber: Subscriber, request_id: str, instruments: Mapping[int, I
     if subscription is None:
         raise RefusedRequestError(RejectReason.UNKNOWN_REQUEST)
     for security_id in subscription.wanted:
-        if not subscriber.is_wanted(security_id):
-            subscriber.stop(instruments.get(security_id), security_id)
+        subscriber.stop(instruments.get(security_id), security_id)
 
 
 def snapshot_messages(
@@ -159,7 +158,8 @@ def snapshot_messages(
         yield encoder.body(SNAPSHOT, {262: request_id, 911: b"0", 893: b"Y", ENTRIES: []})
         return
     for place, security_id in enumerate(found, 1):
-        if request_id not in subscriber.market_data:
+        subscription = subscriber.market_data.get(request_id)
+        if subscription is None:
             return
         instrument = instruments.get(security_id)
         fields, entries = parts(security_id)
@@ -167,7 +167,7 @@ def snapshot_messages(
         if place == len(found):
             fields[893] = b"Y"
         if instrument is not None:
-            subscriber.start(instrument)
+            subscriber.start(instrument, by_level=subscription.by_level)
         yield JoinedBody(encoder.front(SNAPSHOT, fields, ENTRIES, entries.count), (entries,))
 
 

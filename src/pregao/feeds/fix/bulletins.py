@@ -24,6 +24,7 @@ class Refresh:
     parts: Mapping[int, EncodedEntries]
     is_book: bool
     trade_date: int
+    by_level: bool = False  # of a book
     bodies: dict[tuple[int, ...], JoinedBody] = field(default_factory=dict)  # of some of its instruments
     size: int = field(init=False)
 
@@ -62,25 +63,34 @@ class _Entries:
     """Of a 35=X that is not closed yet."""
 
     is_book: bool
+    by_level: bool
     by_instrument: dict[int, list[Entry]] = field(default_factory=dict)
 
 
 class Outbox:
     """Keeps the order in which bulletins came: entries of 35=X share one until something else comes. `head`
-    makes the fields of a 35=X before its entries, of its trade date and whether it is about books."""
+    makes the fields of a 35=X before its entries, of its trade date and whether it is about books;
+    `level_head` those of books by level, where a system has them."""
 
-    def __init__(self, encoder: Encoder, head: Callable[[int, bool], Entry]) -> None:
-        self._encoder, self._head = encoder, head
+    def __init__(
+        self,
+        encoder: Encoder,
+        head: Callable[[int, bool], Entry],
+        level_head: Callable[[int], Entry] | None = None,
+    ) -> None:
+        self._encoder, self._head, self._level_head = encoder, head, level_head
         self._waiting: list[Notice | Listing | _Entries] = []
-        self._fronts: dict[tuple[int, bool, int], EncodedBody] = {}
+        self._fronts: dict[tuple[int, bool, bool, int], EncodedBody] = {}
 
     def add(self, bulletin: Notice | Listing) -> None:
         self._waiting.append(bulletin)
 
-    def add_entries(self, security_id: int, entries: Sequence[Entry], *, is_book: bool = False) -> None:
+    def add_entries(
+        self, security_id: int, entries: Sequence[Entry], *, is_book: bool = False, by_level: bool = False
+    ) -> None:
         last = self._waiting[-1] if self._waiting else None
-        if not isinstance(last, _Entries) or last.is_book is not is_book:
-            last = _Entries(is_book)
+        if not isinstance(last, _Entries) or (last.is_book, last.by_level) != (is_book, by_level):
+            last = _Entries(is_book, by_level)
             self._waiting.append(last)
         last.by_instrument.setdefault(security_id, []).extend(entries)
 
@@ -89,13 +99,20 @@ class Outbox:
         made: list[Bulletin] = []
         for each in taken:
             if isinstance(each, _Entries):
-                made += self.refreshes(each.by_instrument, trade_date, is_book=each.is_book)
+                made += self.refreshes(
+                    each.by_instrument, trade_date, is_book=each.is_book, by_level=each.by_level
+                )
             else:
                 made.append(each)
         return made
 
     def refreshes(
-        self, entries: Mapping[int, list[Entry]], trade_date: int, *, is_book: bool
+        self,
+        entries: Mapping[int, list[Entry]],
+        trade_date: int,
+        *,
+        is_book: bool,
+        by_level: bool = False,
     ) -> Iterable[Refresh]:
         """One, or more where an instrument has very many entries."""
         first, left = 0, dict(entries)
@@ -104,7 +121,7 @@ class Outbox:
                 security_id: self._encoder.entries(REFRESH, ENTRIES, some[first : first + MOST_ENTRIES])
                 for security_id, some in left.items()
             }
-            yield Refresh(parts, is_book, trade_date)
+            yield Refresh(parts, is_book, trade_date, by_level)
             first += MOST_ENTRIES
             left = {security_id: some for security_id, some in left.items() if len(some) > first}
 
@@ -121,12 +138,18 @@ class Outbox:
     def _join(self, refresh: Refresh, security_ids: tuple[int, ...]) -> JoinedBody:
         parts = [refresh.parts[each] for each in security_ids]
         count = sum([each.count for each in parts])
-        key = count, refresh.is_book, refresh.trade_date
+        key = count, refresh.is_book, refresh.by_level, refresh.trade_date
         front = self._fronts.get(key)
         if front is None:
-            fields = self._head(refresh.trade_date, refresh.is_book)
+            fields = self._fields(refresh)
             front = self._encoder.front(REFRESH, fields, ENTRIES, count)
             if len(self._fronts) >= _FRONTS:
                 self._fronts.clear()
             self._fronts[key] = front
         return JoinedBody(front, parts)
+
+    def _fields(self, refresh: Refresh) -> Entry:
+        if not refresh.by_level:
+            return self._head(refresh.trade_date, refresh.is_book)
+        assert self._level_head is not None
+        return self._level_head(refresh.trade_date)

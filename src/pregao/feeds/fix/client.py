@@ -14,7 +14,6 @@ from pregao.codecs.fix import Dictionary, FixMessage, ValueFormatError
 from pregao.codecs.fix.compression import StreamInflater
 from pregao.feeds.fix.requests import FixRequests
 from pregao.feeds.fix.settings import ConnectionSettings
-from pregao.feeds.port import SessionMessage
 from pregao.feeds.session_port import (
     ConnectWanted,
     DisconnectWanted,
@@ -24,6 +23,7 @@ from pregao.feeds.session_port import (
     SessionCounters,
     SessionEvent,
     SessionLost,
+    SessionMessage,
     SessionStatus,
 )
 from pregao.model.errors import DecodeError
@@ -208,9 +208,8 @@ class FixClient:
                 case fix.LoggedOn():
                     self._epoch += 1
                     self._plan.clear()
-                    self._events.append(
-                        SessionBegun(self.settings.endpoints[self._endpoint].name, self._epoch)
-                    )
+                    name = self.settings.endpoints[self._endpoint].name
+                    self._events.append(SessionBegun(name, self._epoch, self._requests.by_level))
                     self._requests.begin()
                 case fix.HeartbeatReceived():
                     self._events.append(HeartbeatReceived(event.message.raw))

@@ -25,10 +25,11 @@ class Matcher(Protocol):
 
 @dataclass(slots=True)
 class Subscription:
-    """`wanted` are the instruments that match."""
+    """`wanted` are the instruments that match. `by_level`: of their books the levels, not the orders."""
 
     filter: Matcher
     wanted: set[int]
+    by_level: bool = False
 
 
 @dataclass(slots=True)
@@ -40,22 +41,28 @@ class Subscriber:
     lists: dict[str, Matcher] = field(default_factory=dict)
     totals: set[str] = field(default_factory=set)
     live: set[int] = field(default_factory=set)  # whose 35=X it gets
+    orders: set[int] = field(default_factory=set)  # and whose books by order
+    levels: set[int] = field(default_factory=set)  # or by level
     _groups: Counter[str] = field(default_factory=Counter)
 
-    def start(self, instrument: Instrument) -> None:
+    def start(self, instrument: Instrument, *, by_level: bool = False) -> None:
         """Its 35=W has gone."""
+        (self.levels if by_level else self.orders).add(instrument.security_id)
         if instrument.security_id not in self.live:
             self.live.add(instrument.security_id)
             self._groups[instrument.group] += 1
 
     def stop(self, instrument: Instrument | None, security_id: int) -> None:
-        if security_id in self.live:
+        """Unless another subscription wants it."""
+        wanting = [each.by_level for each in self.market_data.values() if security_id in each.wanted]
+        if True not in wanting:
+            self.levels.discard(security_id)
+        if False not in wanting:
+            self.orders.discard(security_id)
+        if not wanting and security_id in self.live:
             self.live.discard(security_id)
             if instrument is not None:
                 self._groups[instrument.group] -= 1
-
-    def is_wanted(self, security_id: int) -> bool:
-        return any(security_id in each.wanted for each in self.market_data.values())
 
     def has_group(self, group: str) -> bool:
         return self._groups[group] > 0
@@ -84,8 +91,7 @@ class Subscriber:
             found = {name: each for name, each in self.market_data.items() if each.filter.matches(instrument)}
             for subscription in found.values():
                 subscription.wanted.add(security_id)
-            if found:
-                self.start(instrument)
+                self.start(instrument, by_level=subscription.by_level)
             return list(found)
         return []
 
@@ -93,7 +99,8 @@ class Subscriber:
         """Its instruments of a 35=X: of one message, or of several where their entries are very many."""
         # Who has all of it shares one body with all others who do.
         parts = refresh.parts
-        found = tuple(parts) if parts.keys() <= self.live else tuple(parts.keys() & self.live)
+        live = self.live if not refresh.is_book else self.levels if refresh.by_level else self.orders
+        found = tuple(parts) if parts.keys() <= live else tuple(parts.keys() & live)
         if not found:
             return []
         if refresh.size <= MOST_BYTES:

@@ -1,7 +1,8 @@
 """The Delta log of one table: what it says, and one more entry in it.
 
-Entries, summaries and checkpoints are read by `logstate`. Entries are written here, as files or objects of
-which there is none yet; by the `deltalake` library only to stores where we cannot do that (`conditional`).
+Entries, summaries and checkpoints are read by `logstate`. Entries are written here, also those that make a
+table (`definitions`), as files or objects of which there is none yet; by the `deltalake` library only to
+stores where we cannot do that (`conditional`).
 """
 
 import json
@@ -11,10 +12,12 @@ from typing import Any, Final
 from urllib.parse import quote, unquote
 
 from pregao.extras import need
+from pregao.io.clock import WallClock
 from pregao.lake.errors import LakeConflictError, LakeDamagedError, named
 from pregao.lake.reading.arrow import range_fits
 from pregao.lake.reading.conditions import Condition
 from pregao.lake.store.checkpoints import LOG, is_due, partition_of, write_checkpoint
+from pregao.lake.store.definitions import MARK, creating_entry, widening_entry
 from pregao.lake.store.files import DataFile
 from pregao.lake.store.livefile import LiveFile, logged_figures
 from pregao.lake.store.location import Location
@@ -25,7 +28,7 @@ from pregao.lake.tables.table import Table
 need("deltalake")  # where the lake is imported, not when its first table is made
 
 APPLICATION: Final = "pregao.lake"
-_MARK: Final = "pregao.lakeVersion"
+_WIDENING_ATTEMPTS: Final = 20
 _NS_PER_MS: Final = 1_000_000
 _PLAIN: Final = "/=+"  # signs of a path that stay as they are
 
@@ -50,6 +53,11 @@ class DeltaLog:
     def columns(self) -> set[str]:
         """As the log knows them."""
         return self._state.columns if self.exists else set()
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What the log says of the table: `metaData` of Delta."""
+        return self._state.about
 
     @property
     def version(self) -> int:
@@ -149,7 +157,7 @@ class DeltaLog:
         about: dict[str, Any] = next(
             (each["commitInfo"] for each in self._entry(version) if "commitInfo" in each), {}
         )
-        found = about.get(_MARK)
+        found = about.get(MARK)
         return None if found is None else int(found)
 
     def was_won_by(self, file: DataFile) -> bool:
@@ -223,31 +231,52 @@ def ready_log(location: Location, table: Table) -> DeltaLog:
 
 
 def _create(location: Location, table: Table) -> None:
+    """Whoever else has made it meanwhile has made the same."""
+    if location.can_create:
+        if location.is_local:
+            location.make_folder(table.name, LOG)
+        location.create(creating_entry(table, _now_ms()), table.name, LOG, entry_name(0))
+        return
     from pregao.lake.store import deltatables
 
     try:
         deltatables.create(location, table)
     except LakeDamagedError as error:
         is_there = isinstance(error.__cause__, deltatables.DeltaError) and DeltaLog(location, table).exists
-        if not is_there:  # otherwise somebody else has made it: as good
+        if not is_there:
             raise
 
 
 def _widen(log: DeltaLog) -> DeltaLog:
     """A file with a column that the log does not know would be taken, and the column never seen."""
-    missing = _missing(log)
-    if not missing:
-        return log
+    location, table = log.location, log.table
+    for _ in range(_WIDENING_ATTEMPTS):
+        missing = _missing(log)
+        if not missing:
+            return log
+        if (
+            location.can_create
+        ):  # where there is another entry already, what is missing then is added after it
+            content = widening_entry(table, log.about, missing, _now_ms())
+            location.create(content, table.name, LOG, entry_name(log.version + 1))
+        else:
+            _widen_by_library(log, missing)
+        log = DeltaLog(location, table)
+    raise LakeConflictError(f"{location.full(table.name)}: other builds were faster all the time")
+
+
+def _widen_by_library(log: DeltaLog, missing: list[str]) -> None:
     from pregao.lake.store import deltatables
 
     try:
         deltatables.add_columns(log.location, log.table, missing)
     except LakeDamagedError as error:
-        again = DeltaLog(log.location, log.table)
-        if not isinstance(error.__cause__, deltatables.CommitFailedError) or _missing(again):
-            raise
-        return again  # somebody else has added them, or we, and the answer was lost
-    return DeltaLog(log.location, log.table)
+        if not isinstance(error.__cause__, deltatables.CommitFailedError):
+            raise  # otherwise somebody else has added them, or we, and the answer was lost
+
+
+def _now_ms() -> int:
+    return WallClock().now_ns() // _NS_PER_MS
 
 
 def _missing(log: DeltaLog) -> list[str]:
@@ -260,7 +289,7 @@ def entry_text(
 ) -> str:  # fmt: skip
     """An entry as Delta has it, a line for each action."""
     about = {
-        "timestamp": now_ms, "operation": "WRITE", "engineInfo": "pregao", _MARK: str(lake_version),
+        "timestamp": now_ms, "operation": "WRITE", "engineInfo": "pregao", MARK: str(lake_version),
         "operationParameters": {"mode": "Append", "partitionBy": json.dumps(list(table.partitions))},
     }  # fmt: skip
     actions: list[dict[str, Any]] = [{"commitInfo": about}]

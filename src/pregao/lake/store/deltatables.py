@@ -1,4 +1,5 @@
-"""What the `deltalake` library does for us: it makes tables, adds columns, and puts entries into stores.
+"""What the `deltalake` library does for us in stores where we cannot put entries ourselves (`conditional`):
+it makes tables, adds columns, and puts entries.
 
 It takes the same application transaction twice, so we look first (`DeltaLog.transaction`); a wider schema
 must be added before a file that has it. Nothing is ever retried by the library: we want to know who was
@@ -12,13 +13,14 @@ import pyarrow as pa
 
 from pregao.extras import name_missing_extra
 from pregao.lake.errors import named
-from pregao.lake.store.checkpoints import INTERVAL, LOG
+from pregao.lake.store.checkpoints import LOG
+from pregao.lake.store.definitions import CONFIGURATION, MARK
 from pregao.lake.store.files import DataFile
 from pregao.lake.store.location import Location
 from pregao.lake.tables.page import comment_of
 from pregao.lake.tables.table import Table
 
-__all__ = ["APPLICATION", "MARK", "CommitFailedError", "DeltaError", "add_columns", "create", "put_entry"]
+__all__ = ["CommitFailedError", "DeltaError", "add_columns", "create", "put_entry"]
 
 with name_missing_extra():
     from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Schema, Transaction
@@ -26,25 +28,15 @@ with name_missing_extra():
     from deltalake.transaction import AddAction, RemoveAction
 
 APPLICATION: Final = "pregao.lake"
-MARK: Final = "pregao.lakeVersion"
-# Old versions must stay readable until `vacuum` says otherwise, so no log is cleaned up on its own. Files
-# that were removed are not kept in mind: which ones somebody needs is told by the lake's versions.
-_CONFIGURATION: Final = {
-    "delta.enableExpiredLogCleanup": "false",
-    "delta.checkpointInterval": str(INTERVAL),
-    "delta.deletedFileRetentionDuration": "interval 0 days",
-}
 
 
 def create(location: Location, table: Table) -> None:
     """DeltaError when there is one already."""
-    if location.is_local:
-        location.make_folder(table.name)
     with named(location.full(table.name, LOG)):
         DeltaTable.create(
-            location.delta_uri(table.name), _schema(table), mode="error",
+            location.full(table.name), _schema(table), mode="error",
             partition_by=list(table.partitions), name=table.name, description=table.about,
-            configuration=_CONFIGURATION, storage_options=location.storage_options,
+            configuration=CONFIGURATION, storage_options=location.storage_options,
             commit_properties=_properties(0, with_transaction=False),
         )  # fmt: skip
 
@@ -81,9 +73,7 @@ def put_entry(
 
 
 def _open(location: Location, table: Table, version: int | None = None) -> Any:
-    return DeltaTable(
-        location.delta_uri(table.name), version=version, storage_options=location.storage_options
-    )
+    return DeltaTable(location.full(table.name), version=version, storage_options=location.storage_options)
 
 
 def _schema(table: Table) -> Schema:

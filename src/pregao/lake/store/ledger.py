@@ -69,7 +69,6 @@ class Ledger:
 
     def __init__(self, location: Location) -> None:
         self._location = location
-        location.delta_uri(COMMITS.name)  # some names are refused
         # In this order: an intent that is not in `commits` must be one that is still under way.
         self._intents = _open_intents(location)
         self.commits = DeltaLog(location, COMMITS)

@@ -88,19 +88,6 @@ class Location:
         """As people and Spark name it."""
         return posixpath.join(self.uri, *parts)
 
-    def delta_uri(self, table: str) -> str:
-        """As deltalake takes it. In a path of this machine it reads %20 as a blank, whatever it is told, and
-        would look for its log in another folder than it writes it to. Its writing decodes a name once and its
-        reading twice (1.6): no URL says both. It resolves links and /proc/self/fd first, so they do not help,
-        and it takes no file system of ours for its log."""
-        if self.is_local and unquote(self.root) != self.root:
-            code = self.root.partition("%")[2][:2]
-            raise LakeError(
-                f"{self.root}: a lake cannot be in a folder with %{code} in its name, which the Delta library"
-                " takes for another letter: choose another name"
-            )
-        return self.full(table)
-
     def size(self, *parts: str) -> int | None:
         """Of a file; None where there is none."""
         with named(self.full(*parts)):

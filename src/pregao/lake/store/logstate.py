@@ -215,10 +215,13 @@ class LogState:
         told = (each["txn"] for each in self.heads if "txn" in each)
         return next((int(each["version"]) for each in told if each["appId"] == application), None)
 
+    @property
+    def about(self) -> dict[str, Any]:
+        return next(each["metaData"] for each in self.heads if "metaData" in each)
+
     @cached_property
     def columns(self) -> set[str]:
-        text = next(each["metaData"]["schemaString"] for each in self.heads if "metaData" in each)
-        return {column["name"] for column in json.loads(text)["fields"]}
+        return {column["name"] for column in json.loads(self.about["schemaString"])["fields"]}
 
     @cached_property
     def count(self) -> int:

@@ -130,8 +130,8 @@ class Planner:
     def steps(self, *, finish: bool) -> list[UnitStep]:
         units, indexes = self._plan()
         self._chain = self._before.chain(self._rows)
-        live = self._before.files_by_unit(unit.key for unit in units)
-        found = []
+        changing = [unit.key for unit in units if self._has_news(unit, indexes)]
+        live, found = self._before.files_by_unit(changing), []
         for unit in units:
             key = unit.key
             if key in self._left:
@@ -147,8 +147,10 @@ class Planner:
             self._before.depends_on_days(key, self._chain.before(key))
             planned.begins = None if begins is None else self._before.locate(begins)
             self._chain.expect([key])
+            if key not in live:
+                live |= self._before.files_by_unit([key])
             step = plan_step(
-                planned, indexes, self._rows.get(key), live.get(key, []),
+                planned, indexes, self._rows.get(key), live[key],
                 partial(self._before.symbols, key), wait_ns=self._settings.wait_ns,
                 finish=finish or self._has_ended(unit, units),
             )  # fmt: skip
@@ -225,10 +227,13 @@ class Planner:
         now = [UnitInput.of(indexes[number]) for number in unit.files]
         return row is None or fingerprint(now) != fingerprint(from_json(row["inputs"]))
 
+    def _has_news(self, unit: LakeUnit, indexes: list[FileIndex]) -> bool:
+        return self._is_touched(unit, indexes) or is_open(self._rows[unit.key])
+
     def _is_wanted(self, unit: LakeUnit, units: Iterable[LakeUnit], indexes: list[FileIndex]) -> bool:
         """What has new captures or is not finished, or begins with other books than it was built upon; and
         the day before one that has just begun, for that is where its end is known from."""
-        if self._is_touched(unit, indexes) or is_open(self._rows[unit.key]):
+        if self._has_news(unit, indexes):
             return True
         plan = json.loads(self._rows[unit.key]["plan"] or "{}")
         if plan.get("begins") != digest_of(self._chain.begins(unit.key, start_of(unit))):

@@ -37,7 +37,8 @@ class Segment:
 @dataclass(slots=True)
 class StreamState:
     """`loops` has what was found of each snapshot loop, by the segments that found it; `unnamed` the first
-    segment in which an id stands without a symbol; `reached` the last place that was known."""
+    segment in which an id stands without a symbol; `reached` the last place that was known; `crossed` the
+    findings of books that are crossed where a segment ends, by its number: the next may go on with them."""
 
     segments: list[Segment] = field(default_factory=list)
     loops: dict[str, dict[int, dict[str, int]]] = field(default_factory=dict)
@@ -47,6 +48,7 @@ class StreamState:
     next_number: int = 0
     derived: bool = False
     ends: list[Any] | None = None  # the books of the last segment, when finished: see `plan.fingerprints`
+    crossed: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
 
     @property
     def end(self) -> int:
@@ -67,7 +69,13 @@ class StreamState:
             else:
                 del self.loops[key]
         self.unnamed = {each: number for each, number in self.unnamed.items() if number not in numbers}
+        self.crossed = {number: told for number, told in self.crossed.items() if number not in numbers}
         return gone
+
+    @property
+    def still_crossed(self) -> list[dict[str, Any]]:
+        """Findings of books that are crossed where the last segment ends."""
+        return self.crossed.get(self.segments[-1].number, []) if self.segments else []
 
     def add(self, segment: Segment, loops: dict[str, dict[str, int]], unnamed: list[int]) -> None:
         self.segments.append(segment)
@@ -92,6 +100,9 @@ class StreamState:
         self.unnamed = {
             each: joined.number if number in numbers else number for each, number in self.unnamed.items()
         }
+        left = [self.crossed.pop(number, []) for number in (each.number for each in gone)]
+        if left[-1]:
+            self.crossed[joined.number] = left[-1]
         self.segments[first:end] = [joined]
         self.next_number += 1
         return joined
@@ -109,6 +120,7 @@ class StreamState:
             "segments": [list(astuple(each)) for each in self.segments],
             "loops": self.loops, "unnamed": self.unnamed, "instruments": self.instruments,
             "reached": self.reached, "next_number": self.next_number, "derived": self.derived,
+            **({"crossed": self.crossed} if self.crossed else {}),
         }  # fmt: skip
         return {"slices": len(self.segments), "loops": loops, "stream": told}
 
@@ -124,9 +136,10 @@ class StreamState:
             for key, found in told["loops"].items()
         }
         unnamed = {int(security_id): number for security_id, number in told["unnamed"].items()}
+        crossed = {int(number): found for number, found in told.get("crossed", {}).items()}
         return cls(
             [Segment(*each) for each in told["segments"]], loops, unnamed, told["instruments"],
-            told["reached"], told["next_number"], told["derived"], plan.get("ends"),
+            told["reached"], told["next_number"], told["derived"], plan.get("ends"), crossed,
         )  # fmt: skip
 
 

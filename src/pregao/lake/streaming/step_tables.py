@@ -5,10 +5,12 @@ Where these tables are large they are tasks, one for each unit, as those of a bu
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
+
+import pyarrow as pa
 
 from pregao.lake.plan.fingerprints import CarriedBooks, digest_of, unit_fingerprint
 from pregao.lake.plan.slicing import TO_LAST
@@ -36,6 +38,7 @@ class StepTables:
     loops: dict[int, Counter[str]]  # what slices proved of each loop
     stop: int
     new_instruments: bool
+    crossed: list[dict[str, Any]]  # books that are crossed where its slices begin
 
     @property
     def rows(self) -> int:
@@ -62,16 +65,24 @@ def write_step_tables(
     for where in (each for step in tables for _, each in step.findings):
         if isinstance(where, Range):
             forget(where.path, location)
-    for (step, _), files in zip(steps, written, strict=True):
-        _count(step, files)
-    return [[file for each in files.values() for file in each] for files in written]
+    for (step, _), made in zip(steps, written, strict=True):
+        _count(step, made.files)
+        step.state.crossed |= {
+            slice_.number: told
+            for slice_ in step.slices
+            if (told := made.crossed.get(slice_label(slice_.number)))
+        }
+    return [[file for each in made.files.values() for file in each] for made in written]
 
 
 def _take(step: UnitStep, done: list[SliceDone]) -> StepTables:
     """What slices have found goes into the step's state and its tables."""
     planned, state = step.planned, step.state
     keys = [loop_key(loop, step.indexes) for loop in planned.loops]
-    made_of = digests(planned, step.indexes, [slice_.stop for slice_ in step.slices])
+    made_of, crossed = (
+        digests(planned, step.indexes, [each.stop for each in step.slices]),
+        state.still_crossed,
+    )
     for slice_, each, digest in zip(step.slices, done, made_of, strict=True):
         loops = {keys[number]: counts for number, counts in each.loops.items()}
         state.ends = None if each.ends is None else each.ends.to_plan()
@@ -86,26 +97,63 @@ def _take(step: UnitStep, done: list[SliceDone]) -> StepTables:
         for loop, key in zip(planned.loops, keys, strict=True)
         if key in state.loops
     }
-    return StepTables(planned, findings, proved, step.stop, step.new_instruments)
+    return StepTables(planned, findings, proved, step.stop, step.new_instruments, crossed)
 
 
-def _write_stored(where: Range, location: Location, build_id: str) -> dict[str, list[DataFile]]:
+@dataclass(frozen=True, slots=True)
+class StepFiles:
+    """Files by their label, and findings of books that are crossed where a slice ends, by its label."""
+
+    files: dict[str, list[DataFile]]
+    crossed: dict[str, list[dict[str, Any]]]
+
+
+def _write_stored(where: Range, location: Location, build_id: str) -> StepFiles:
     return write_tables(fetch(where, location), location, build_id)
 
 
-def write_tables(step: StepTables, location: Location, build_id: str) -> dict[str, list[DataFile]]:
-    """Files by their label."""
-    planned, written = step.planned, dict[str, list[DataFile]]()
+def write_tables(step: StepTables, location: Location, build_id: str) -> StepFiles:
+    """A book that is crossed where the last slice ends is told beside what only the whole unit can tell: that
+    is written anew with every batch, so it is told once, with the end that is known."""
+    planned, made, crossed = step.planned, StepFiles({}, {}), step.crossed
     for label, found in step.findings:
         findings = fetch(found, location) if isinstance(found, Range) else found
-        table = findings_table(planned.unit, findings, planned.symbols, build_id)
-        written[label] = planned.write(location, [(QUALITY, table)], label)
-    losses = losses_table(planned.unit, planned.loops, step.loops, planned.damage, step.stop, build_id)
+        over, crossed = go_on_crossed(crossed, findings)
+        table = findings_table(planned.unit, over, planned.symbols, build_id)
+        made.files[label] = planned.write(location, [(QUALITY, table)], label)
+        made.crossed[label] = crossed
+    losses = pa.concat_tables([
+        losses_table(planned.unit, planned.loops, step.loops, planned.damage, step.stop, build_id),
+        findings_table(planned.unit, crossed, planned.symbols, build_id),
+    ])  # fmt: skip
     tables = [planned.news(build_id, step.stop), (QUALITY, losses)]
     if step.new_instruments:
         tables.append(planned.instruments(build_id))
-    written[PLAN] = planned.write(location, tables, PLAN)
-    return written
+    made.files[PLAN] = planned.write(location, tables, PLAN)
+    return made
+
+
+Finding = dict[str, Any]
+
+
+def go_on_crossed(
+    before: list[Finding], findings: Iterable[Finding]
+) -> tuple[list[Finding], list[Finding]]:  # fmt: skip
+    """Of a slice after one that ended with crossed books: findings that are over, and those of books that are
+    still crossed. The parts of a stretch become one finding, as `join_crossed` makes it of a build."""
+    open_ones = {each["security_id"]: each for each in before}
+    over: list[Finding] = []
+    still: list[Finding] = []
+    for each in findings:
+        if each["finding"] != "CROSSED_BOOK":
+            over.append(each)
+            continue
+        row, is_open = each | {"goes_on": False, "is_open": False}, each["is_open"]
+        since = open_ones.pop(each["security_id"], None) if each["goes_on"] else None
+        if since is not None:
+            row = since | {name: each[name] for name in ("ts_to", "last_seq_num", "detail")}
+        (still if is_open else over).append(row)
+    return [*over, *open_ones.values()], still
 
 
 def _count(step: UnitStep, files: dict[str, list[DataFile]]) -> None:

@@ -143,7 +143,7 @@ class MarketServers:
             for update in event.updates:
                 if self._observer is not None and type(update) in OBSERVED:
                     self._observer.observe(update)
-            self.feed.publish(event, now_ns)
+            self.feed.publish(event if self._observer is None else self._observer.as_told(event), now_ns)
         except Exception:
             LOG.exception("the servers could not tell an event")
         self._timer.wake()

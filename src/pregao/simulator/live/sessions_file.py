@@ -24,8 +24,7 @@ from pregao.exchange.catalogues.tables import TomlTable
 from pregao.feeds.registry import load_serving_system
 from pregao.feeds.serving import SECOND_NS, Permissions, ServingSettings, SessionGrant, SessionLimits
 from pregao.io.bounded_http import is_loopback
-from pregao.io.files import read_small_file
-from pregao.io.private_files import read_private
+from pregao.io.files import read_private, read_small_file
 from pregao.model.channel_map import LOOPBACK
 from pregao.model.errors import ConfigurationError
 from pregao.model.instruments import SecurityType
@@ -81,6 +80,7 @@ def read_servers(
         tick_ns=table.integer("tick_ms", 1, 60_000, usual.tick_ns // _MS) * _MS,
         totals_ns=table.integer("totals_ms", 100, 600_000, usual.totals_ns // _MS) * _MS,
         compress=table.flag("compress", usual.compress),
+        price_depth=table.flag("price_depth", False) if system == "conflated" else False,
         most_connections=table.integer("most_connections", 1, 100_000, usual.most_connections),
         most_of_address=table.integer("most_of_address", 1, 100_000, usual.most_of_address),
         most_bad_logons=table.integer("most_bad_logons", 1, 1_000, usual.most_bad_logons),

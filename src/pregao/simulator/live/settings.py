@@ -42,7 +42,9 @@
     numbers = "conflated.numbers"  # beside this file: numbers of sessions that outlive a restart
     compress = true
     tick_ms = 380                  # of books
+    price_depth = false            # true: books by price level too (1021=2)
     totals_ms = 1000
+    desks_ms = 30000               # as in [fast], which says it where both do
     most_connections = 1000
     most_of_address = 100          # connections
     most_bad_logons = 20           # of an address in a minute
@@ -161,7 +163,9 @@ def load_settings(path: str | None) -> LiveSettings:
     )
     fast = document.table("fast") if document.has("fast") else None
     replayers = _replayers(document.table("replayer")) if document.has("replayer") else None
-    servers = read_servers(document.table("conflated"), Path(path)) if document.has("conflated") else None
+    conflated = document.table("conflated") if document.has("conflated") else None
+    desks_ns = _desks_ns(fast, conflated)
+    servers = None if conflated is None else read_servers(conflated, Path(path))
     bonds = read_bonds(document.table("trademate"), Path(path)) if document.has("trademate") else None
     document.close()
     settings = LiveSettings(
@@ -185,7 +189,7 @@ def load_settings(path: str | None) -> LiveSettings:
         beside=() if fast is None else ("fast",),
         levels=5 if fast is None else fast.integer("levels", 2, 20, 5),
         beside_heartbeat_ns=None if fast is None else fast.integer("heartbeat_ms", 10, 60_000, 10_000) * _MS,
-        desks_ns=EVERY_NS if fast is None else fast.integer("desks_ms", 100, 3_600_000, 30_000) * _MS,
+        desks_ns=desks_ns,
         index_interval_ns=_index_interval_ns(fast),
         replayers=replayers,
         servers=servers,
@@ -196,6 +200,16 @@ def load_settings(path: str | None) -> LiveSettings:
     for table in (multicast, publisher, market, operator):
         table.close()
     return settings
+
+
+def _desks_ns(*tables: TomlTable | None) -> int:
+    """Of the first table that says it; it is one clock for all systems."""
+    found = [
+        table.integer("desks_ms", 100, 3_600_000, EVERY_NS // _MS) * _MS
+        for table in tables
+        if table is not None and table.has("desks_ms")
+    ]
+    return found[0] if found else EVERY_NS
 
 
 def _index_interval_ns(fast: TomlTable | None) -> int | None:

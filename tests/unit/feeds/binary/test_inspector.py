@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pregao.codecs.sbe import load_builtin_schema
-from pregao.codecs.sbe.layout import ValueKind
+from pregao.codecs.sbe.layout import BlockLayout, FieldLayout, ValueKind
 from pregao.feeds.binary.headers import CONCERN_ALL, PacketInspector
 from pregao.feeds.binary.identity import IDENTITY
 from pregao.feeds.binary.kernels.headers import find_messages as find_by_kernel
@@ -94,6 +94,45 @@ def _check(payloads: Sequence[bytes]) -> int:
     return looked.messages
 
 
+def unknown_of_block(name: str, fields: Sequence[FieldLayout], block: bytes) -> Iterator[tuple[str, int]]:
+    """Values of enumerations and bits of sets that the schema lacks, of one block."""
+    for each in fields:
+        if not each.present or not each.fits(len(block)):
+            continue
+        if each.kind is ValueKind.SET:
+            named = sum(1 << bit for bit in each.names)
+            for byte in range(each.size):
+                bits = block[each.offset + byte] << 8 * byte & ~named
+                if bits:
+                    yield f"{name}.{each.name}", bits
+        if each.kind is ValueKind.ENUM:
+            value = block[each.offset]
+            if value not in each.names and value != each.null:
+                yield f"{name}.{each.name}", value
+
+
+def unknown_of_groups(message: BlockLayout, rest: bytes) -> Iterator[tuple[str, int]]:
+    """Of the entries of groups, as far as they are there: `rest` begins behind the message's block."""
+    for group in message.groups:
+        dimension = group.dimension
+        if not group.present or dimension is None:
+            continue
+        if len(rest) < dimension.size:
+            return
+        size = number_at(rest, dimension.block_length_offset, dimension.block_length.size)
+        count = number_at(rest, dimension.num_in_group_offset, dimension.num_in_group.size)
+        rest = rest[dimension.size :]
+        for _ in range(count if size else 0):
+            if len(rest) < size:
+                return
+            yield from unknown_of_block(f"{message.name}.{group.name}", group.fields, rest[:size])
+            rest = rest[size:]
+
+
+def number_at(data: bytes, at: int, size: int) -> int:
+    return int.from_bytes(data[at : at + size], "little")
+
+
 def unknown_in(payloads: Sequence[bytes]) -> list[UnknownContent]:
     """Templates, values of enumerations and bits of sets that the schema lacks, in the order in which they
     are met; bits of one byte of a set together."""
@@ -106,20 +145,10 @@ def unknown_in(payloads: Sequence[bytes]) -> list[UnknownContent]:
             at += length
             if encoding != SBE_LITTLE_ENDIAN or schema_id != schema.id:
                 continue
-            met = [("", template)] if block is None else []
-            for each in block.fields if block is not None else ():
-                if not each.present or not each.fits(min(size, len(body))):
-                    continue
-                if each.kind is ValueKind.SET:
-                    named = sum(1 << bit for bit in each.names)
-                    for byte in range(each.size):
-                        bits = body[each.offset + byte] << 8 * byte & ~named
-                        if bits:
-                            met.append((f"{block.name}.{each.name}", bits))  # type: ignore[union-attr]
-                if each.kind is ValueKind.ENUM:
-                    value = body[each.offset]
-                    if value not in each.names and value != each.null:
-                        met.append((f"{block.name}.{each.name}", value))  # type: ignore[union-attr]
+            met = [("", template)]
+            if block is not None:
+                met = [*unknown_of_block(block.name, block.fields, body[:size])]
+                met += unknown_of_groups(block, body[size:])
             for what in met:
                 known = found.get(what, UnknownContent(*what, 0, unit, index))
                 found[what] = known._replace(times=known.times + 1)
@@ -145,6 +174,23 @@ def test_any_bytes(payloads: list[bytes]) -> None:
 def test_packets_of_a_simulated_day(version: int) -> None:
     assert _check(simulated(version)) > 1_000
     assert _check_unknown(simulated(version)) == 0
+
+
+def test_values_of_entries_of_groups() -> None:
+    """Definitions and snapshots of the day, each many times with one byte changed: enumerations of
+    attributes and orders are among them."""
+    rng, changed = random.Random("groups"), []
+    for payload in simulated(16):
+        for _ in range(4 if {12, 71} & set(templates(payload)) else 0):
+            other = bytearray(payload)
+            other[rng.randrange(60, len(payload))] ^= 0x55
+            changed.append(bytes(other))
+    _check_unknown(changed)
+    names = {each[0] for each in unknown_in(changed)}
+    assert {
+        "SecurityDefinition_12.noInstrAttribs.instrAttribType",
+        "SnapshotFullRefresh_Orders_MBO_71.noMDEntries.mDEntryType",
+    } <= names  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -162,7 +162,7 @@ def test_a_wiped_side_is_told_at_once_and_what_came_since() -> None:
     )  # fmt: skip
     entries = recorder.refreshes(is_book=True)[-1][1]
     assert told(entries) == [(b"3", b"0", b"-", b"-", b"-"), (b"0", b"0", b"23.99", b"700", b"-")]
-    bids, offers = feed.orders.published(PETR4.security_id)
+    bids, offers = feed.books.orders.published(PETR4.security_id)
     assert [each.order_id for each in (*bids, *offers)] == [5, 3]
 
 

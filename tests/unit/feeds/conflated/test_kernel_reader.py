@@ -70,6 +70,7 @@ ENTRY = st.fixed_dictionaries({
     288: optional(NUMBERS),
     289: optional(NUMBERS),
     336: optional(st.sampled_from([b"1", b"6", b"9"])),
+    346: optional(NUMBERS),
     432: optional(DATES),
     451: optional(DECIMALS),
     1003: optional(NUMBERS),
@@ -85,6 +86,7 @@ ENTRY = st.fixed_dictionaries({
     37100: optional(NUMBERS),
 })  # fmt: skip
 DATED = st.none() | DATES
+DEPTHS = st.sampled_from([None, None, b"3", b"2", b"2", b"02", b"1", b"x"])
 # Mostly what a server sends, so that the kernel takes most of it.
 PLAIN_ENTRY = st.fixed_dictionaries({
     279: st.sampled_from([b"0", b"1", b"2", b"3"]),
@@ -101,6 +103,7 @@ PLAIN_ENTRY = st.fixed_dictionaries({
     286: optional(st.sampled_from([b"5", b"0"])),
     288: optional(st.just(b"8")),
     289: optional(st.just(b"131")),
+    346: optional(st.sampled_from([b"2", b"0"])),
     1003: st.integers(1, 10**6).map(lambda each: b"%d" % each),
     1500: optional(st.sampled_from([b"E", b"L", b"N"])),
     15: st.just(b"BRL"),
@@ -110,12 +113,12 @@ PLAIN_ENTRY = st.fixed_dictionaries({
 })  # fmt: skip
 
 
-@given(st.lists(st.tuples(st.lists(ENTRY | PLAIN_ENTRY, max_size=3), DATED), min_size=4, max_size=6))
+@given(st.lists(st.tuples(st.lists(ENTRY | PLAIN_ENTRY, max_size=3), DATED, DEPTHS), min_size=4, max_size=6))
 @settings(max_examples=150, deadline=None)
 def test_rows_are_those_of_the_plain_reader(told):
     messages = []
-    for entries, date in told:
-        fields = [] if date is None else [(75, date)]
+    for entries, date, depth in told:
+        fields = [(tag, value) for tag, value in ((75, date), (1021, depth)) if value is not None]
         fields.append((268, b"%d" % len(entries)))
         for entry in entries:
             # An entry begins as the others do: with 279, whatever else it has.
@@ -126,12 +129,13 @@ def test_rows_are_those_of_the_plain_reader(told):
     compare(messages)
 
 
-@given(st.lists(st.lists(PLAIN_ENTRY, min_size=1, max_size=3), min_size=4, max_size=6))
+@given(st.lists(st.tuples(st.lists(PLAIN_ENTRY, min_size=1, max_size=3), DEPTHS), min_size=4, max_size=6))
 @settings(max_examples=100, deadline=None)
 def test_ordinary_rows_are_those_of_the_plain_reader(told):
     messages = []
-    for entries in told:
-        fields = [(268, b"%d" % len(entries))]
+    for entries, depth in told:
+        fields = [] if depth is None else [(1021, depth)]
+        fields.append((268, b"%d" % len(entries)))
         for entry in entries:
             fields += [(tag, value) for tag, value in entry.items() if value is not None]
         messages.append(raw_message(b"X", fields))
@@ -188,6 +192,37 @@ def test_ordinary_messages_are_read_by_the_kernel(monkeypatch):
         Kind.TOTALS,
         Kind.OPEN_INTEREST,
     ]
+
+
+def test_what_the_text_has_and_nobody_sends_costs_nothing(monkeypatch):
+    """83 of 6.2, 290 of 7.8.1, times without colons: known, and read by the kernel."""
+    usual = [bid(3971, b"10.58", 5000), {279: b"1", **bid(3971, b"10.58", 300), 37780: b"5000"}]
+    more = {83: b"17", 290: b"1", 273: b"130000120"}
+    messages = [incremental({**each, **more}) for each in usual * 2]
+    assert compare(messages) == 4
+    reader = ConflatedReader(0, DICTIONARY)
+    read_all(reader, messages)
+    assert reader.unknowns.tags == {}
+    monkeypatch.setattr(KERNEL, "_read_one", None)
+    assert read_all(KERNEL, messages).rows["kind"].tolist() == [Kind.ORDER] * 4
+
+
+def test_levels_are_read_by_the_kernel(monkeypatch):
+    """1021=2 of the message says that its books are by level."""
+    level = {269: b"0", 270: b"10.58", 271: b"9000", 346: b"2"}
+    told = [
+        level,
+        {279: b"1", **level, 37780: b"100"},
+        {279: b"2", 269: b"1", 270: b"11"},
+        {279: b"3", 269: b"0"},
+    ]
+    messages = [incremental(each, _1021=b"2") for each in told]
+    assert compare(messages) == 4
+    monkeypatch.setattr(KERNEL, "_read_one", None)
+    rows = read_all(KERNEL, messages).rows
+    assert rows["kind"].tolist() == [Kind.LEVEL, Kind.LEVEL, Kind.LEVEL, Kind.SIDE]
+    assert rows["firm"].tolist() == [2, 2, 0, 0]
+    assert rows["other"].tolist()[1] == 100
 
 
 def test_other_messages_between_them_keep_their_place():

@@ -184,7 +184,7 @@ def test_one_snapshot_an_instrument_and_then_increments() -> None:
     engine.pass_time(engine.now_ns + TICK)
     client.take_into(books)
     for security_id, book in books.items():
-        bids, offers = engine.feed.orders.published(security_id)
+        bids, offers = engine.feed.books.orders.published(security_id)
         assert {int(order_id) for _, order_id in book.orders} == {each.order_id for each in (*bids, *offers)}
     assert any(book.orders for book in books.values())
 

@@ -75,3 +75,16 @@ def test_a_row_from_before_segments_could_be_joined() -> None:
     plan = three_segments().to_plan(2)
     plan["stream"]["segments"] = [each[:4] for each in plan["stream"]["segments"]]
     assert StreamState.of_plan(json.dumps(plan)) == three_segments()
+
+
+def test_books_that_are_crossed_where_a_segment_ends_go_and_are_joined_with_it() -> None:
+    state = three_segments()
+    state.crossed = {1: [{"security_id": 7}], 2: [{"security_id": 8}]}
+    assert state.still_crossed == [{"security_id": 8}]
+    assert StreamState.of_plan(json.dumps(state.to_plan(2))) == state
+    joined = state.join(0, 2)
+    assert state.crossed == {joined.number: [{"security_id": 7}], 2: [{"security_id": 8}]}
+    state.keep(1)
+    assert state.still_crossed == [{"security_id": 7}]
+    state.keep(0)
+    assert (state.still_crossed, state.crossed) == ([], {})

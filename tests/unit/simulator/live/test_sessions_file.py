@@ -50,10 +50,12 @@ def test_servers_of_a_configuration(tmp_path: Path) -> None:
     file = tmp_path / "exchange.toml"
     file.write_text(
         '[conflated]\nport = 0\nstandby_ports = "0 9001"\nsessions = "sessions.toml"\ncompress = false\n'
-        'numbers = "numbers"\ntick_ms = 100\nmost_connections = 7\n'
+        'numbers = "numbers"\ntick_ms = 100\nmost_connections = 7\nprice_depth = true\ndesks_ms = 500\n'
     )
-    servers = load_settings(str(file)).servers
+    live = load_settings(str(file))
+    servers = live.servers
     assert servers is not None
+    assert (servers.serving.price_depth, live.desks_ns) == (True, 500_000_000)
     assert servers.ports == (0, 0, 9001)
     assert [each.comp_id for each in servers.grants] == ["VENDOR", "CLIENT"]
     assert (servers.serving.compress, servers.serving.tick_ns) == (False, 100_000_000)

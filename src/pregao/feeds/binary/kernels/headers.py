@@ -137,24 +137,29 @@ def count_messages(offsets, lengths, count, out):
         store_64(out, i * 8, found)
 
 
-# What the schema does not know. The plain twin is in `tests/unit/feeds/binary/test_unknown.py`.
+# What the schema does not know. The plain twin is in `tests/unit/feeds/binary/test_inspector.py`.
 
 UNKNOWN_FIELDS = (
     "epoch_of_version",  # uint8[65536]
-    "layout_of",  # by template and epoch: two int64s, the first check of its fields and the end of them
+    "layout_of",  # by template and epoch: four int64s, the first check of its fields, the end of them, groups
     "last_template",  # one more than any that is known stands for all others
     "epochs",
     "schema_id",
     "checks",  # CHECK_SIZE each
+    "groups",  # GROUP_SIZE each
     "counts",  # int64 of each slot: how often it was met
     "firsts",  # int64 of each slot: packet << 16 | message where it was met first
     "met",  # uint32s: slots in the order in which they were met
 )
 (
-    EPOCH_OF_VERSION, LAYOUT_OF, LAST_TEMPLATE, EPOCHS, SCHEMA_ID, CHECKS, COUNTS, FIRSTS, MET,
+    EPOCH_OF_VERSION, LAYOUT_OF, LAST_TEMPLATE, EPOCHS, SCHEMA_ID, CHECKS, GROUPS, COUNTS, FIRSTS, MET,
 ) = range(0, 8 * len(UNKNOWN_FIELDS), 8)  # fmt: skip
 # Where in the block a byte is, how long the block must be to have its field, a bit for each value allowed.
 CHECK_SIZE = 48
+# Bytes of the dimension, where in it the length of an entry is and in how many bytes, the same of their
+# number, the first check of an entry's fields, the end of them.
+GROUP_SIZE = 56
+LAYOUT_SIZE = 32
 UNKNOWN_TEMPLATE = -1  # in the place of a first check
 FIRST_VALUE_SLOT = 1 << 16  # a slot for each template, then 256 for each check
 
@@ -171,21 +176,59 @@ def _meet(context, slot, where, met):
 
 
 @inlined
-def _check_message(context, header, body, block_length, where, met):
-    template = (header >> 16) & 0xFFFF
-    epoch = load_u8(load_i64(context, EPOCH_OF_VERSION), (header >> 48) & 0xFFFF)
-    row = min(template, load_i64(context, LAST_TEMPLATE)) * load_i64(context, EPOCHS) + epoch
-    layout = load_i64(context, LAYOUT_OF) + row * 16
-    check, end = load_i64(layout, 0), load_i64(layout, 8)
-    if check == UNKNOWN_TEMPLATE:
-        return _meet(context, template, where, met)
+def _check_block(context, check, end, block, block_length, where, met):
     while check < end:
         entry = load_i64(context, CHECKS) + check * CHECK_SIZE
         if load_i64(entry, 8) <= block_length:
-            value = load_u8(body, load_i64(entry, 0))
+            value = load_u8(block, load_i64(entry, 0))
             if (load_i64(entry, 16 + (value >> 6) * 8) >> (value & 63)) & 1 == 0:
                 met = _meet(context, FIRST_VALUE_SLOT + check * 256 + value, where, met)
         check += 1
+    return met
+
+
+@inlined
+def _load_number(at, size):
+    if size == 1:
+        return load_u8(at, 0)
+    return load_u16(at, 0) if size == 2 else load_u32(at, 0)
+
+
+@inlined
+def _check_groups(context, group, end_group, at, end, where, met):
+    """Entries of groups, one after the other, as far as the message has them."""
+    while group < end_group:
+        told = load_i64(context, GROUPS) + group * GROUP_SIZE
+        group += 1
+        if at + load_i64(told, 0) > end:
+            break
+        length = _load_number(at + load_i64(told, 8), load_i64(told, 16))
+        count = _load_number(at + load_i64(told, 24), load_i64(told, 32))
+        at += load_i64(told, 0)
+        if length == 0:
+            continue
+        while count > 0 and at + length <= end:
+            met = _check_block(context, load_i64(told, 40), load_i64(told, 48), at, length, where, met)
+            at += length
+            count -= 1
+        if count > 0:
+            break
+    return met
+
+
+@inlined
+def _check_message(context, header, body, end, where, met):
+    template, block_length = (header >> 16) & 0xFFFF, header & 0xFFFF
+    epoch = load_u8(load_i64(context, EPOCH_OF_VERSION), (header >> 48) & 0xFFFF)
+    row = min(template, load_i64(context, LAST_TEMPLATE)) * load_i64(context, EPOCHS) + epoch
+    layout = load_i64(context, LAYOUT_OF) + row * LAYOUT_SIZE
+    check, end_check = load_i64(layout, 0), load_i64(layout, 8)
+    if check == UNKNOWN_TEMPLATE:
+        return _meet(context, template, where, met)
+    met = _check_block(context, check, end_check, body, min(block_length, end - body), where, met)
+    groups, end_group = load_i64(layout, 16), load_i64(layout, 24)
+    if groups < end_group:
+        met = _check_groups(context, groups, end_group, body + block_length, end, where, met)
     return met
 
 
@@ -205,8 +248,7 @@ def find_unknown(context, base, offsets, lengths, count):
                 break
             is_ours = (header >> 32) & 0xFFFF == load_i64(context, SCHEMA_ID)
             if is_ours and load_u16(at, 2) == SBE_LITTLE_ENDIAN:
-                block_length = min(header & 0xFFFF, length - HEADERS)
-                met = _check_message(context, header, at + HEADERS, block_length, i << 16 | index, met)
+                met = _check_message(context, header, at + HEADERS, at + length, i << 16 | index, met)
             at += length
             index += 1
     return met

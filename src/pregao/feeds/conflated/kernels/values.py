@@ -1,4 +1,4 @@
-"""Values of columns, as rows have them, and the context of the kernels. The plain twins are in
+"""Values of columns, as rows have them, and the context and tags of the kernels. The plain twins are in
 `feeds.conflated.entries`.
 
 All arguments are numbers and addresses: see `pregao.kernels`.
@@ -15,15 +15,28 @@ CONTEXT_FIELDS = (
     "values", "extras", "parents", "entries",  # of all entries, and how many there are
     "outcomes",  # of the messages
     "block",  # number of the table of 35=X
-    "body_values", "body_extras", "body_width", "body_date",  # 75 is of the message
+    "body_values", "body_extras", "body_width", "body_date", "body_depth",  # 75 and 1021 are of the message
     "at", "epochs",  # of messages: int64, uint16
     "rows",  # with room for all entries
     "cursor",  # the next entry
 )  # fmt: skip
 (
     BUFFER, COLUMNS, WIDTH, VALUES, EXTRAS, PARENTS, ENTRIES, OUTCOMES, BLOCK, BODY_VALUES, BODY_EXTRAS,
-    BODY_WIDTH, BODY_DATE, ATS, EPOCHS, ROWS, CURSOR,
+    BODY_WIDTH, BODY_DATE, BODY_DEPTH, ATS, EPOCHS, ROWS, CURSOR,
 ) = range(0, 8 * len(CONTEXT_FIELDS), 8)  # fmt: skip
+
+# Tags of an entry, as words of the context: the number of the column, or -1.
+ENTRY_TAGS = (
+    279, 269, 48, 22, 207, 37, 270, 271, 37780, 272, 273, 276, 277, 274, 286, 288, 289, 336, 451, 1003, 1020,
+    1500, 37014, 287, 37016, 37017, 432, 37019, 37023, 37024, 37100, 15, 346,
+)  # fmt: skip
+(
+    UPDATE_ACTION, ENTRY_TYPE, SECURITY_ID, ID_SOURCE, EXCHANGE, ORDER_ID, PRICE, SIZE, PREVIOUS_SIZE, DATE,
+    TIME, QUOTE_CONDITION, CONDITION, TICK, FLAG, BUYER, SELLER, SESSION, NET_CHANGE, TRADE_ID, VOLUME,
+    STREAM_ID, INTEREST_RATE, SELLER_DAYS, INSERT_DATE, INSERT_TIME, EXPIRES, EARLY, CERTIFIED, CONTRACT,
+    INDEX_SEQUENCE, CURRENCY, NUMBER_OF_ORDERS,
+) = range(0, 8 * len(ENTRY_TAGS), 8)  # fmt: skip
+PRICE_DECIMALS, FINE_DECIMALS = 4, 8
 
 BEYOND = NULL + 1  # a value that cannot be had here
 DAY = 86_400_000_000_000

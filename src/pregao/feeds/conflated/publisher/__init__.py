@@ -1,6 +1,8 @@
 """Model events out as entries and messages of PUMA Conflated, without sessions, sockets or a clock.
 
 entries     one update of books, trades and statistics -> one entry of 35=X or 35=W
+books       the books of all instruments as of the last tick, as entries
+levels      those by price level
 desks       the same of bands, clearing, lending and indices; the table of all statistics
 listings    instruments (35=y), phases and states (35=f), news (35=B), as fields
 conflation  what an order book has to be told at a tick (6.6)

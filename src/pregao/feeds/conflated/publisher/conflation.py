@@ -18,7 +18,7 @@ Order = TypeVar("Order", OrderUpdate, LendingOffer)
 
 class BookChange(NamedTuple, Generic[Order]):
     """One entry of a book: an order that is new, changed or gone. `previous_size` is the one that was
-    published last, of a change."""
+    published last, of what was."""
 
     action: Action
     order: Order
@@ -90,10 +90,10 @@ class ConflatedBooks(Generic[Order]):
     def _changes(self, book: _Book[Order]) -> Iterator[Change[Order]]:
         published, price_of = book.published, self._price_of
         for side, wiped in book.wiped.items():
-            gone = [key for key, each in published.items() if each.side is side]
-            for key in gone:
+            swept = [key for key, each in published.items() if each.side is side]
+            for key in swept:
                 del published[key]
-            if gone:
+            if swept:
                 yield wiped
         for order_id, order in book.touched.items():
             before = published.get(order_id)
@@ -101,12 +101,13 @@ class ConflatedBooks(Generic[Order]):
                 if before is not None:
                     del published[order_id]
                     # Listeners find it by the price that they know.
-                    yield BookChange(Action.DELETE, order if price_of(before) == price_of(order) else before)
+                    gone = order if price_of(before) == price_of(order) else before
+                    yield BookChange(Action.DELETE, gone, before.size)
                 continue
             if before is None:
                 yield BookChange(Action.NEW, order)
             elif price_of(before) != price_of(order) or before.side is not order.side:
-                yield BookChange(Action.DELETE, before)
+                yield BookChange(Action.DELETE, before, before.size)
                 yield BookChange(Action.NEW, order)
             elif before.size != order.size:
                 yield BookChange(Action.CHANGE, order, before.size)

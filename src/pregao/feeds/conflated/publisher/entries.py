@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from pregao.codecs.fix.formats import format_timestamp
-from pregao.feeds.trade_figures import Figures
+from pregao.feeds.publishers import Figures
 from pregao.model import events as e
 from pregao.model.market import (
     EXCHANGE,
@@ -24,7 +24,7 @@ from pregao.model.market import (
 Entry = dict[int, Any]  # bytes; of 711 a list of entries
 
 DAY_NS: Final = 86_400 * 1_000_000_000
-BY_ORDER: Final = b"3"  # MDBookType
+BY_ORDER, BY_LEVEL = b"3", b"2"  # MDBookType
 SOURCE, MARKET = b"8", EXCHANGE.encode("ascii")  # of every instrument (7.3)
 ELECTRONIC, INDEX, LENDING, TERMO, ALL = b"E", b"N", b"L", b"T", b"A"
 SIDES: Final = {Side.BUY: b"0", Side.SELL: b"1"}
@@ -127,6 +127,23 @@ def lending_entry(offer: e.LendingOffer, action: Action, previous_size: int | No
     if offer.certified is not None:
         entry[37023] = b"%d" % (not offer.certified)
     if offer.recovery:
+        entry[276] = b"R"
+    return entry
+
+
+def level_entry(level: e.LevelUpdate, *, lending: bool = False) -> Entry:
+    """7.8.1 of a book by price: neither OrderID, firm nor time of entry, but how many orders there are."""
+    entry = head(level.action, SIDES[level.side], level.security_id, level.transact_ns)
+    if lending:
+        entry[1500] = LENDING
+    if level.price is not None:
+        entry[270] = price_text(level.price)
+    if level.action is Action.DELETE:
+        return entry
+    entry |= {271: b"%d" % level.size, 346: b"%d" % level.orders}
+    if level.previous_size is not None:
+        entry[37780] = b"%d" % level.previous_size
+    if level.recovery:
         entry[276] = b"R"
     return entry
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from pregao.codecs.fix import Dictionary, EncodedBody, Encoder
 from pregao.feeds.conflated.publisher import entries as n
-from pregao.feeds.conflated.publisher.conflation import PRICE, RATE, BookChange, ConflatedBooks
+from pregao.feeds.conflated.publisher.books import PublishedBooks
 from pregao.feeds.conflated.publisher.desks import STATISTICS, of_index
 from pregao.feeds.conflated.publisher.history import TotalsBoard, TradeHistory
 from pregao.feeds.conflated.publisher.listings import (
@@ -25,13 +25,12 @@ from pregao.feeds.conflated.publisher.listings import (
 from pregao.feeds.conflated.publisher.snapshots import Snapshots
 from pregao.feeds.fix.bulletins import ENTRIES, Bulletin, Listing, Notice, Outbox, Totals
 from pregao.feeds.fix.server import Audience
+from pregao.feeds.publishers import TradeFigures, orders_again
 from pregao.feeds.publishing import BookSource
 from pregao.feeds.serving import ServingSettings
-from pregao.feeds.sweeps import orders_again
-from pregao.feeds.trade_figures import TradeFigures
 from pregao.model import events as e
 from pregao.model.instruments import Instrument
-from pregao.model.market import Action, DefinitionAction, StateEvent
+from pregao.model.market import DefinitionAction, StateEvent
 
 LIST, STATUS, NEWS, TOTALS = b"y", b"f", b"B", b"UTOT"
 _HISTORICAL = (b"2", b"3")
@@ -40,6 +39,10 @@ _HISTORICAL = (b"2", b"3")
 def _refresh_head(trade_date: int, is_book: bool) -> n.Entry:
     """1021 is that of messages about books only."""
     return {75: n.date_text(trade_date)} | ({1021: n.BY_ORDER} if is_book else {})
+
+
+def _level_head(trade_date: int) -> n.Entry:
+    return {75: n.date_text(trade_date), 1021: n.BY_LEVEL}
 
 
 class ConflatedFeed:
@@ -52,11 +55,10 @@ class ConflatedFeed:
         self.encoder = Encoder(dictionary)
         self.instruments: dict[int, Instrument] = {}
         self.updated_ns: dict[int, int] = {}  # when each was listed or changed
-        self.orders: ConflatedBooks[e.OrderUpdate] = ConflatedBooks(PRICE)
-        self.offers: ConflatedBooks[e.LendingOffer] = ConflatedBooks(RATE)
+        self.books = PublishedBooks(price_depth=settings.price_depth)
         self.history, self.totals = TradeHistory(self.encoder), TotalsBoard(settings.totals)
-        self.outbox = Outbox(self.encoder, _refresh_head)
-        self.snapshots = Snapshots(source, self.instruments, self.orders, self.offers, self.encoder)
+        self.outbox = Outbox(self.encoder, _refresh_head, _level_head)
+        self.snapshots = Snapshots(source, self.instruments, self.books, self.encoder)
         self.audiences: list[Audience] = []
         self.totals_wanted = 0  # sessions that want them
         self.ticks = 0
@@ -85,7 +87,9 @@ class ConflatedFeed:
             book = self._source.book(security_id)
             if book is None:
                 continue
-            self.orders.set(security_id, orders_again(security_id, book))
+            offers = [each for each in book.statistics if isinstance(each, e.LendingOffer)]
+            self.books.set(security_id, orders_again(security_id, book))
+            self.books.set_offers(security_id, offers)
             for update in book.statistics:
                 if isinstance(update, e.ExecutionStatistics):
                     self._count(update)
@@ -124,22 +128,11 @@ class ConflatedFeed:
         self.flush(now_ns)
         self._tick_due_ns = 0
         self.ticks += 1
-        entries: dict[int, list[n.Entry]] = {}
-        for security_id, changes in self.orders.tick().items():
-            entries[security_id] = [
-                n.order_entry(each.order, each.action, each.previous_size)
-                if isinstance(each, BookChange)
-                else n.wiped_entry(each)
-                for each in changes
-            ]
-        for security_id, offers in self.offers.tick().items():
-            entries.setdefault(security_id, []).extend(
-                n.lending_entry(each.order, each.action, each.previous_size)
-                for each in offers
-                if isinstance(each, BookChange)
-            )
-        self.snapshots.change(entries)
-        self._tell(self.outbox.refreshes(entries, self.trade_date, is_book=True), now_ns)
+        told = self.books.tick()
+        self.snapshots.change(told.by_order)
+        self._tell(self.outbox.refreshes(told.by_order, self.trade_date, is_book=True), now_ns)
+        levels = self.outbox.refreshes(told.by_level, self.trade_date, is_book=True, by_level=True)
+        self._tell(levels, now_ns)
 
     def _tell(self, bulletins: Iterable[Bulletin], now_ns: int) -> None:
         for bulletin in bulletins:
@@ -158,7 +151,7 @@ class ConflatedFeed:
             if type(update) is not e.OrderUpdate:
                 self._other(update, now_ns)
             elif not restores:
-                self.orders.update(update)
+                self.books.update(update)
                 self._wait_for_tick(now_ns)
         if restores:
             self._restore(event.updates, now_ns)
@@ -174,10 +167,10 @@ class ConflatedFeed:
 
     def _other(self, update: e.Update, now_ns: int) -> None:
         if isinstance(update, e.SideDeleted):
-            self.orders.wipe(update)
+            self.books.wipe(update)
             self._wait_for_tick(now_ns)
         elif isinstance(update, e.LendingOffer):
-            self.offers.update(update)
+            self.books.offer(update)
             self._wait_for_tick(now_ns)
         elif isinstance(update, e.PhaseChanged | e.StateChanged):
             self._change_status(update, now_ns)
@@ -242,12 +235,12 @@ class ConflatedFeed:
             self.instruments.pop(security_id, None)
             self.updated_ns.pop(security_id, None)
             self.snapshots.forget(security_id)
-            self.orders.forget(security_id)
-            self.offers.forget(security_id)
+            self.books.forget(security_id)
         else:
             self.instruments[security_id], self.updated_ns[security_id] = instrument, now_ns
             self.snapshots.change([security_id])
-        body = self.encoder.body(LIST, {146: [instrument_fields(instrument, action)]})
+        fields = instrument_fields(instrument, action, price_depth=self.settings.price_depth)
+        body = self.encoder.body(LIST, {146: [fields]})
         self.outbox.add(Listing(instrument, action, body))
         self._wait(now_ns)
 
@@ -262,20 +255,22 @@ class ConflatedFeed:
 
     def _restore(self, updates: Iterable[e.Update], now_ns: int) -> None:
         books: dict[int, dict[int, e.OrderUpdate]] = {}
+        emptied: dict[int, n.Entry] = {}
         for update in updates:
             if isinstance(update, e.BookEmptied):
                 books[update.security_id] = {}
-                entry = n.emptied_entry(update.security_id, update.time_ns)
-                self.outbox.add_entries(update.security_id, [entry], is_book=True)
+                emptied[update.security_id] = n.emptied_entry(update.security_id, update.time_ns)
             elif isinstance(update, e.OrderUpdate) and update.security_id in books:
                 books[update.security_id][update.order_id] = update
             elif isinstance(update, e.OrderUpdate):
-                self.orders.update(update)
+                self.books.update(update)
                 self._wait_for_tick(now_ns)
         for security_id, orders in books.items():
-            entries = [n.order_entry(order, Action.NEW) for order in orders.values()]
-            self.outbox.add_entries(security_id, entries, is_book=True)
-            self.orders.set(security_id, orders.values())
+            self.books.set(security_id, orders.values())
+            for by_level in (False, True) if self.settings.price_depth else (False,):
+                again = self.books.again(security_id, by_level=by_level)
+                entries = [emptied[security_id], *again]
+                self.outbox.add_entries(security_id, entries, is_book=True, by_level=by_level)
         self.snapshots.change(books)
         self.flush(now_ns)
 

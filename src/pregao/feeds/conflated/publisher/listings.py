@@ -5,6 +5,8 @@ from typing import Any, Final
 
 from pregao.codecs.fix.formats import format_timestamp
 from pregao.feeds.conflated.publisher.entries import (
+    BY_LEVEL,
+    BY_ORDER,
     MARKET,
     SOURCE,
     Entry,
@@ -34,10 +36,14 @@ _GOVERNANCE: Final = {
 }  # fmt: skip
 
 
-def instrument_fields(instrument: Instrument, action: DefinitionAction) -> Fields:
+def instrument_fields(
+    instrument: Instrument, action: DefinitionAction, *, price_depth: bool = False
+) -> Fields:
+    """`price_depth`: there is a book by level too."""
+    depths = (BY_ORDER, BY_LEVEL) if price_depth else (BY_ORDER,)
     found: Fields = {
         55: ascii_text(instrument.symbol), 48: b"%d" % instrument.security_id, 22: SOURCE, 207: MARKET,
-        1141: [{1022: _STANDARD, 264: _ALL_LEVELS, 1021: b"3"}],
+        1141: [{1022: _STANDARD, 264: _ALL_LEVELS, 1021: depth} for depth in depths],
         460: b"%d" % instrument.product, 461: ascii_text(instrument.cfi_code),
         1151: ascii_text(instrument.group), 167: instrument.security_type.name.encode("ascii"),
         762: b"%d" % instrument.sub_type, 225: date_text(instrument.issue_date), 470: b"BR",

@@ -10,7 +10,7 @@ from typing import Any, Final
 from pregao.codecs.fix import Encoder
 from pregao.codecs.fix.bodies import EncodedEntries
 from pregao.feeds.conflated.publisher import entries as n
-from pregao.feeds.conflated.publisher.conflation import ConflatedBooks
+from pregao.feeds.conflated.publisher.books import PublishedBooks
 from pregao.feeds.conflated.publisher.desks import STATISTICS, of_index
 from pregao.feeds.conflated.publisher.listings import state_entry
 from pregao.feeds.fix.bulletins import ENTRIES
@@ -33,13 +33,11 @@ class Snapshots:
         self,
         source: BookSource,
         instruments: Mapping[int, Instrument],
-        orders: ConflatedBooks[e.OrderUpdate],
-        offers: ConflatedBooks[e.LendingOffer],
+        books: PublishedBooks,
         encoder: Encoder,
     ) -> None:
-        self._source, self._instruments, self._encoder = source, instruments, encoder
-        self._orders, self._offers = orders, offers
-        self._encoded: dict[int, EncodedEntries] = {}
+        self._source, self._instruments, self._encoder, self._books = source, instruments, encoder, books
+        self._encoded: dict[int, dict[bool, EncodedEntries]] = {}  # by instrument, and by level or not
         self._newest: dict[int, dict[tuple[type, Any], e.Update]] = {}
 
     def is_index(self, security_id: int) -> bool:
@@ -74,20 +72,18 @@ class Snapshots:
         self._encoded.pop(security_id, None)
         self._newest.pop(security_id, None)
 
-    def of(self, security_id: int) -> EncodedEntries:
-        found = self._encoded.get(security_id)
+    def of(self, security_id: int, *, by_level: bool = False) -> EncodedEntries:
+        kept = self._encoded.setdefault(security_id, {})
+        found = kept.get(by_level)
         if found is None:
-            entries = list(self._entries(security_id))
+            entries = list(self._entries(security_id, by_level=by_level))
             if self.is_index(security_id):
                 entries = [of_index(entry) for entry in entries]
-            found = self._encoded[security_id] = self._encoder.entries(SNAPSHOT, ENTRIES, entries)
+            found = kept[by_level] = self._encoder.entries(SNAPSHOT, ENTRIES, entries)
         return found
 
-    def _entries(self, security_id: int) -> Iterator[n.Entry]:
-        for order in _both(self._orders.published(security_id)):
-            yield _of_book(n.order_entry(order, Action.NEW))
-        for offer in _both(self._offers.published(security_id)):
-            yield _of_book(n.lending_entry(offer, Action.NEW))
+    def _entries(self, security_id: int, *, by_level: bool) -> Iterator[n.Entry]:
+        yield from self._books.entries(security_id, by_level=by_level)
         book = self._source.book(security_id)
         told = [] if book is None else list(book.statistics)
         for update in [*told, *self._newest.get(security_id, {}).values()]:
@@ -112,16 +108,3 @@ def _statistic(update: e.Update) -> Iterator[n.Entry]:
             yield n.as_snapshot(n.vwap_entry(update))
     elif type(update) in STATISTICS:
         yield n.as_snapshot(STATISTICS[type(update)](update))
-
-
-def _both(sides: tuple[list[Any], list[Any]]) -> list[Any]:
-    return sides[0] + sides[1]
-
-
-def _of_book(entry: n.Entry) -> n.Entry:
-    """An order that was told again is an ordinary one in snapshots."""
-    kept = n.as_snapshot(entry) | {1021: n.BY_ORDER}
-    if 276 in kept:
-        words = [word for word in kept.pop(276).split() if word != b"R"]
-        kept |= {276: b" ".join(words)} if words else {}
-    return kept

@@ -50,6 +50,9 @@ def list_messages(
 ) -> Iterator[Body]:
     def listed(security_id: int) -> dict[int, Any] | None:
         instrument = feed.instruments.get(security_id)
-        return None if instrument is None else instrument_fields(instrument, DefinitionAction.MODIFY)
+        if instrument is None:
+            return None
+        depth = feed.settings.price_depth
+        return instrument_fields(instrument, DefinitionAction.MODIFY, price_depth=depth)
 
     return answers.list_messages(feed.encoder, request_id, first_id, result, found, listed)

@@ -1,7 +1,7 @@
 """35=V answered with 35=W or 35=Y (7.5)."""
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
 from pregao.codecs.fix import FixMessage
 from pregao.codecs.fix.bodies import Body, EncodedEntries
@@ -13,7 +13,7 @@ from pregao.feeds.fix.answers import RefusedRequestError, RejectReason
 from pregao.feeds.fix.subscribers import Subscriber
 from pregao.feeds.serving import SessionLimits
 
-_ORDER_DEPTH: Final = 3  # MDBookType: 6.1 has no other
+_PRICE_DEPTH, _ORDER_DEPTH = 2, 3  # MDBookType: 6.1 has only the latter
 
 
 def subscribe(
@@ -29,20 +29,26 @@ def subscribe(
     instruments = feed.instruments
     if not answers.take_data_request(subscriber, limits, message, instruments, in_progress=in_progress):
         return None
-    if message.integer(1021) != _ORDER_DEPTH:
+    depth = message.integer(1021)
+    by_level = depth == _PRICE_DEPTH and feed.settings.price_depth
+    if depth != _ORDER_DEPTH and not by_level:
         raise RefusedRequestError(RejectReason.INVALID, "Only order depth (1021=3) is available")
     wanted = read_filter(message)
     if wanted.is_empty:
         raise RefusedRequestError(RejectReason.INVALID, "At least one filter is required")
     found = wanted.find(instruments)
-    return answers.open_subscription(subscriber, message.text(262), wanted, found, instruments)
+    return answers.open_subscription(
+        subscriber, message.text(262), wanted, found, instruments, by_level=by_level
+    )
 
 
 def snapshot_messages(
     feed: ConflatedFeed, subscriber: Subscriber, request_id: str, found: list[int]
 ) -> Iterator[Body]:
+    by_level = subscriber.market_data[request_id].by_level
+
     def parts(security_id: int) -> tuple[dict[int, Any], EncodedEntries]:
         fields = {75: date_text(feed.trade_date), 48: b"%d" % security_id, 22: SOURCE, 207: MARKET}
-        return fields, feed.snapshots.of(security_id)
+        return fields, feed.snapshots.of(security_id, by_level=by_level)
 
     return answers.snapshot_messages(feed.encoder, subscriber, request_id, found, feed.instruments, parts)
