@@ -47,7 +47,7 @@ class Rewriter:
         self._decoder, self._encoder = FastMessageDecoder(TEMPLATES), FastMessageEncoder(TEMPLATES)
 
     def packets(self, packets: list[Captured]) -> list[Captured]:
-        headers, found = FAST.wire(CHANNEL).headers(Stream.INCREMENTAL), []
+        headers, found = FAST.wire(CHANNEL).headers(Stream.SNAPSHOT), []
         for packet in packets:
             for unit in headers.split(packet.payload):
                 for part in write_chunks(unit.number, self._message(unit.payload)):
@@ -67,9 +67,9 @@ def _without_constants(fields: Any) -> Fields:
     }
 
 
-def _build(day: Path, folder: Path, change: Callable[[Fields], Fields]) -> Lake:
+def _build(day: Path, folder: Path, change: Callable[[Fields], Fields], streams: str = "Incremental") -> Lake:
     for path in day.rglob(f"{CHANNEL}_*.pcap"):
-        rewritten = "Incremental" in path.name
+        rewritten = streams in path.name
         copy_capture(path, folder / "captures", Rewriter(change).packets if rewritten else None)
     build([folder / "captures"], folder / "lake", system="fast", slices=1)
     return Lake(folder / "lake", system="fast")
@@ -98,6 +98,27 @@ def test_a_trade_date_that_is_weeks_old(day: Path, plain: Lake, tmp_path: Path) 
     lake = _build(day, tmp_path, old)
     assert rows_of(plain, "orders")
     _same(lake, plain, without=("of_date",))  # which is 75 of 35=f, as sent
+
+
+def test_times_and_flags_in_their_other_form(day: Path, plain: Lake, tmp_path: Path) -> None:
+    """3.1.3: 147 and 149 have times as text, with separators or without, and 893 as Y and N or 1 and 0."""
+
+    def other(fields: Fields) -> Fields:
+        if "RelatedSym" in fields:
+            sent = fields["SendingTime"]
+            text = f"{sent[:8]}-{sent[8:10]}:{sent[10:12]}:{sent[12:14]}.{sent[14:]}"
+            return fields | {"SendingTime": text, "LastFragment": str(int(fields["LastFragment"] == "Y"))}
+        return _entries(fields, lambda entry: entry | {"MDEntryTime": _separated(entry["MDEntryTime"])})
+
+    lake = _build(day, tmp_path, other, streams="")
+    _same(lake, plain, (*TABLES, "book_checkpoints"))
+    assert plain.arrow("book_checkpoints").num_rows
+
+
+def _separated(clock: Any) -> Any:
+    if not isinstance(clock, str):
+        return clock  # a number, in incremental messages
+    return f"{clock[:2]}:{clock[2:4]}:{clock[4:6]}.{clock[6:]}"
 
 
 def test_values_that_nobody_knows_cost_no_row(day: Path, plain: Lake, tmp_path: Path) -> None:
