@@ -30,7 +30,7 @@ from pregao.captures.sessions import CapturedMessage, CapturedSessions
 from pregao.codecs.fix import FixMessage, load_builtin_dictionary, parse_message
 from pregao.codecs.pcap.tcp import SegmentReader
 from pregao.feeds.conflated.system import CONFLATED
-from pregao.feeds.port import SessionMessage
+from pregao.feeds.session_port import SessionMessage
 from pregao.handler.session import SessionHandler
 from pregao.io.captures import open_capture
 from pregao.model.errors import ConfigurationError

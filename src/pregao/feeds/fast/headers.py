@@ -15,7 +15,7 @@ from pregao.feeds.fast.heads import HEARTBEAT, RESET, Head, Heads
 from pregao.feeds.fast.identity import NO_CHANNEL, NO_EPOCH
 from pregao.feeds.fast.kernels.headers import CONTEXT_FIELDS, most_units, read_datagrams
 from pregao.feeds.port import Came, UnitPart
-from pregao.kernel_context import Context
+from pregao.kernels import Context
 from pregao.model.errors import DecodeError, Fault
 from pregao.model.packets import FOREIGN, NO_NEXT, Unit, Units
 from pregao.model.streams import Feed

@@ -67,7 +67,7 @@ _EPOCH: Final = date(1970, 1, 1)
 
 
 @dataclass(frozen=True, slots=True)
-class UnitPart:
+class ComputedPart:
     """`files` by table: of the unit, and trades of other dates of its source that speak of it. Instruments
     from `first` to before `end`, all without."""
 
@@ -84,7 +84,7 @@ class PartDone:
     alike: list[dict[str, Any]]  # what `market_totals` puts together
 
 
-def compute(part: UnitPart, location: Location, build_id: str) -> PartDone:
+def compute(part: ComputedPart, location: Location, build_id: str) -> PartDone:
     exact = _is_exact(part, location)
     with naming_damage(location, part.files), engine(exact=exact) as connection:
         _open(connection, part, location, exact=exact)
@@ -100,7 +100,7 @@ def compute(part: UnitPart, location: Location, build_id: str) -> PartDone:
         return PartDone(files, alike)
 
 
-def _is_exact(part: UnitPart, location: Location) -> bool:
+def _is_exact(part: ComputedPart, location: Location) -> bool:
     """By the columns of its files: those of other units have none for exact values."""
     with naming_damage(location, part.files):
         for name in _EXACT_VALUES:
@@ -110,7 +110,7 @@ def _is_exact(part: UnitPart, location: Location) -> bool:
     return False
 
 
-def _open(connection: "DuckDBPyConnection", part: UnitPart, location: Location, *, exact: bool) -> None:
+def _open(connection: "DuckDBPyConnection", part: ComputedPart, location: Location, *, exact: bool) -> None:
     for name in INPUTS:
         source = dataset(location, find_table(name), part.files.get(name, []), with_seldom=exact)
         values = _EXACT_VALUES.get(name) if exact else None
@@ -121,7 +121,7 @@ def _open(connection: "DuckDBPyConnection", part: UnitPart, location: Location, 
         connection.execute(f"CREATE TEMP VIEW {name} AS SELECT * REPLACE ({values}) FROM stored_{name}")
 
 
-def _between(source: Any, part: UnitPart) -> Any:
+def _between(source: Any, part: ComputedPart) -> Any:
     if part.first is None or part.end is None:
         return source
     field = ds.field("security_id")
@@ -130,7 +130,12 @@ def _between(source: Any, part: UnitPart) -> Any:
 
 
 def _write(
-    connection: "DuckDBPyConnection", part: UnitPart, location: Location, name: str, query: str, build_id: str
+    connection: "DuckDBPyConnection",
+    part: ComputedPart,
+    location: Location,
+    name: str,
+    query: str,
+    build_id: str,
 ) -> list[DataFile]:
     table = find_table(name)
     order = ", ".join(f'"{column}"' for column in table.order)
@@ -157,12 +162,12 @@ def write_rows(
 
 def parts_of(
     key: UnitKey, files: dict[str, list[LiveFile]], intervals: Sequence[int], bounds: Sequence[int]
-) -> list[UnitPart]:
+) -> list[ComputedPart]:
     """`bounds` are instruments at which a further part begins."""
     if not bounds:
-        return [UnitPart(key, files, tuple(intervals))]
+        return [ComputedPart(key, files, tuple(intervals))]
     edges = [-(1 << 63), *bounds, (1 << 63) - 1]
-    return [UnitPart(key, files, tuple(intervals), first, end) for first, end in pairwise(edges)]
+    return [ComputedPart(key, files, tuple(intervals), first, end) for first, end in pairwise(edges)]
 
 
 # Computed tables of units whose rows have changed: tasks like any, run by whoever runs slices.
@@ -183,7 +188,7 @@ def derive(
     """`late` are units of which only what comes from trades is made again; `counted` are latencies that need
     not be counted again."""
     counted = counted or {}
-    items: list[UnitPart | PacketFiles] = []
+    items: list[ComputedPart | PacketFiles] = []
     for key in (*units, *late):
         mine = _files_of(key, files)
         items += parts_of(key, mine, intervals, _bounds(location, mine["trades"], part_trades))
@@ -200,7 +205,7 @@ def derive(
     return found
 
 
-def _run(item: UnitPart | PacketFiles, location: Location, build_id: str) -> Any:
+def _run(item: ComputedPart | PacketFiles, location: Location, build_id: str) -> Any:
     give_back()
     if isinstance(item, PacketFiles):
         return count_packets(item, location)

@@ -17,7 +17,7 @@ import numpy as np
 from pregao.books import layout as t
 from pregao.books.phases import effective, own_in_snapshot
 from pregao.feeds.registry import load_tabled_system
-from pregao.kernel_context import Context
+from pregao.kernels import Context
 from pregao.lake.plan.index import Array
 from pregao.lake.slices.kernels.books import QUOTE_QUALITY
 from pregao.lake.slices.kernels.states import (

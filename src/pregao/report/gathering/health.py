@@ -175,8 +175,8 @@ def _books(day: Day) -> tuple[int, int]:
     for batch in day.batches("orders", ["channel", "security_id", "ts_send", "quality"]):
         columns = (_numbers(column) for column in batch.columns)
         for channel, security_id, sent, doubts in zip(*_last_of_each(*columns), strict=True):
-            told = sent, not doubts & Quality.BOOK_UNKNOWN
-            last[channel, security_id] = max(told, last.get((channel, security_id), told))
+            newest = sent, not doubts & Quality.BOOK_UNKNOWN
+            last[channel, security_id] = max(newest, last.get((channel, security_id), newest))
     return len(last), sum(not known for _, known in last.values())
 
 
