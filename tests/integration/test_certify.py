@@ -131,6 +131,7 @@ print(json.dumps({"see": "settled"}), flush=True)
     [
         ("print('{')", "no object of JSON"),
         ("raise SystemExit(7)", "ended with status 7"),
+        ("1 / 0", "ended with status 1 (ZeroDivisionError: division by zero)"),
         (ANSWER + "sys.stdin.readline(); sys.exit(9)", "ended with status 9"),
         (ANSWER + "time.sleep(60)", "said nothing for 3 s"),
         (ANSWER + "print('x' * 2000000, end='', flush=True); time.sleep(60)", "a line of more than"),

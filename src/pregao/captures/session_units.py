@@ -127,9 +127,10 @@ class SessionUnits:
         self._file = ""
         self.foreign = 0  # segments of connections that are none of ours
 
-    def read(self, path: str) -> Iterator[Item]:
+    def read(self, path: str, copy: str | None = None) -> Iterator[Item]:
+        """`copy`: where its bytes are, if not there."""
         self._file, reader = path, SegmentReader()
-        with open_capture(path) as source:
+        with open_capture(copy or path) as source:
             for item in CaptureReader(path, reader).read(source):
                 if isinstance(item, Finding):
                     yield SessionFinding("", item, 0)

@@ -5,9 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from pregao.certification.desk import CertificationDesk
 from pregao.certification.process import SentStreams
+from pregao.certification.report.evidence import price_text
 from pregao.certification.runner import BoxResult, StepResult, Verdict, printable
-from pregao.certification.scenario import Box
+from pregao.certification.scenario import Box, PriceKind, ScriptPrice
 from pregao.certification.served import ServedExchange
 from pregao.feeds.publishing import OutgoingPacket
 from pregao.io.clock import system_time_ns
@@ -29,6 +31,17 @@ class Console(Protocol):
 
     def ask(self, question: str, idle: Idle) -> str | None:
         """A line; None: there will be no more."""
+
+
+def introduce(desk: CertificationDesk, console: Console) -> None:
+    """What a person has to know of the script's words."""
+    names = {
+        each: desk.market.engine.floor.markets[each].instrument for each in (desk.instrument, desk.neighbour)
+    }
+    told = [f"{each.symbol} ({security_id})" for security_id, each in names.items()]
+    price, next_price = (desk.price(ScriptPrice(PriceKind.TICKS, ticks)) for ticks in (0, 1))
+    console.say(f"\n{desk.segment.value}: {told[0]}; P is {price_text(price)}, P+1 {price_text(next_price)}")
+    console.say(f"what is not named must stay, {told[1]} of its group too")
 
 
 class HandStopped(Exception):  # noqa: N818 (nothing went wrong)

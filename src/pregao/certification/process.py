@@ -20,7 +20,7 @@ from pregao.feeds.decoding import PackagedSchema
 from pregao.feeds.publishing import OutgoingPacket
 from pregao.feeds.registry import load_decoding
 from pregao.io.clock import pause
-from pregao.io.line_process import LineProcess, LineProcessError, SilentProcessError
+from pregao.io.line_process import LineProcess, LineProcessError, SilentProcessError, last_line
 from pregao.io.multicast import MulticastSender
 from pregao.io.tcp import PolledServer
 from pregao.model.channel_map import LOOPBACK, default_channels
@@ -137,7 +137,7 @@ class ProcessClient:
             self._stop()
             return False
         except LineProcessError as error:
-            self.trouble = str(error)
+            self.trouble = self._named(error)
         return True
 
     def tell(self, command: Mapping[str, Any]) -> None:
@@ -199,7 +199,12 @@ class ProcessClient:
             try:
                 self._process.write(json.dumps(command).encode())
             except LineProcessError as error:
-                self.trouble = str(error)
+                self.trouble = self._named(error)
+
+    def _named(self, error: LineProcessError) -> str:
+        """With the last line of what it complained of."""
+        last = last_line(self._complaints)
+        return f"{error} ({last})" if last else str(error)
 
     def _synchronise(self) -> None:
         """Until it has taken in all that was sent."""
@@ -207,7 +212,7 @@ class ProcessClient:
         try:
             self._read_until_settled(self._silence_s)
         except LineProcessError as error:
-            self.trouble = str(error)
+            self.trouble = self._named(error)
 
     def _read_until_settled(self, timeout_s: float) -> None:
         while self.trouble is None and self._process is not None:
@@ -226,7 +231,7 @@ class ProcessClient:
             except SilentProcessError:
                 return
             except LineProcessError as error:
-                self.trouble = str(error)
+                self.trouble = self._named(error)
         self.trouble = "never was quiet"
 
     def _take(self, line: bytes) -> bool:

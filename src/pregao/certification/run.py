@@ -5,7 +5,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pregao.certification.by_hand import Console, HandClient, HandSession, HandStopped, judge_by_hand
+from pregao.certification.by_hand import (
+    Console,
+    HandClient,
+    HandSession,
+    HandStopped,
+    introduce,
+    judge_by_hand,
+)
 from pregao.certification.client import CertifyClient
 from pregao.certification.comparing import ClientJudge
 from pregao.certification.desk import FAST_PACES, CertificationDesk, ScriptPaces
@@ -130,8 +137,9 @@ class _Segment:
         desk = _desk(self._segment, self._settings)
         with _client(desk, self._segment, self._settings) as client:
             runner = Runner(desk, client, None if self._settings.console else ClientJudge(desk))
-            if isinstance(client, HandClient):
+            if isinstance(client, HandClient) and self._settings.console is not None:
                 client.idle = runner.idle
+                introduce(desk, self._settings.console)
             for section in sections:
                 if section.id in desk.system.not_played:
                     known.update(_excused(section))
@@ -144,6 +152,7 @@ class _Segment:
                 except HandStopped:
                     self._run.broken = True
                     return True
+                self._run.broken |= client.trouble is not None  # it died, or said what is no line
                 verdicts = {each.verdict for each in found.values()}
                 if verdicts & {Verdict.FAILED, Verdict.INVALID} and not self._settings.keep_going:
                     return False

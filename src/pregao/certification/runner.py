@@ -144,7 +144,7 @@ class Runner:
         """The client is away meanwhile, unless the section never connects it (B3): then it goes on. Where a
         run begins there, it is connected unjudged."""
         connects = any(_connects(action) for action in section.steps[0].actions)
-        if connects:
+        if connects and self._is_connected:
             self._tell({"do": "disconnect"})
         self._looks = None
         self.desk.begin_section()

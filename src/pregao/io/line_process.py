@@ -11,6 +11,7 @@ from pregao.model.errors import ConfigurationError, PregaoError
 
 LONGEST_LINE: Final = 1 << 20
 _READ: Final = 1 << 16
+_LAST: Final = 300  # bytes of a file that its last line is looked for in
 _PATIENCE_S: Final = 2.0  # from asking it to end until it is killed
 
 
@@ -81,3 +82,14 @@ class LineProcess:
             self._process.wait()
         if self._process.stdout is not None:
             self._process.stdout.close()
+
+
+def last_line(path: str) -> str:
+    """Of a text file that may be long, be cut, or not be there."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(file.seek(0, os.SEEK_END) - _LAST, 0))
+            lines = file.read().decode("utf-8", "replace").split("\n")
+    except OSError:
+        return ""
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")

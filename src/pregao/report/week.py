@@ -4,7 +4,7 @@ report = make_span_report("lake", date(2026, 11, 16), date(2026, 11, 22))
 report.html, report.summary
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 from pregao.lake.errors import LakeError
 from pregao.lake.lake import Lake
 from pregao.lake.quant.calendar import trading_days
+from pregao.report.charts.days import DayValue, day_chart
 from pregao.report.gathering.activity import activity
 from pregao.report.gathering.built import Day, dates_of
 from pregao.report.gathering.health import Health, health
@@ -22,6 +23,7 @@ from pregao.report.markup import (
     Markup,
     compact,
     count,
+    figure,
     label,
     money,
     nothing,
@@ -188,7 +190,8 @@ _WORDS: Final = {"good": "complete", "warn": "not all", "bad": "look closer"}
 
 def span_page(found: SpanFacts) -> str:
     title = f"Pregão: {found.first} to {found.last}"
-    return document(title, found.version, _header(found), tag("main", _days(found), _said(found.days)))
+    parts = (_days(found), _charts(found), _said(found.days))
+    return document(title, found.version, _header(found), tag("main", *parts))
 
 
 def _header(found: SpanFacts) -> Markup:
@@ -238,6 +241,34 @@ def _row(
         count(each.packets), *lost, *map(count, figures), f"{count(each.matches)} of {count(each.compared)}",
         f"{count(each.agreeing)} of {count(each.judged)}", count(each.errors),
     ]  # fmt: skip
+
+
+def _charts(found: SpanFacts) -> Markup:
+    """One below the other, with the same place for each day. Money is that of the currency that has most."""
+    currency = found.amounts[0][0] if found.amounts else None
+    figures: list[tuple[str, str, str, Callable[[DayFigures], tuple[float, str]]]] = [
+        ("messages", "Messages a day", "messages", lambda day: (day.messages, of(day.messages, "message"))),
+        ("trades", "Trades a day", "trades", lambda day: (day.trades, of(day.trades, "trade"))),
+        ("lost", "Packets lost on both feeds", "lost", lambda day: (day.lost, of(day.lost, "packet"))),
+    ]  # fmt: skip
+    if found.amounts:
+
+        def traded(day: DayFigures) -> tuple[float, str]:
+            amount = dict(day.amounts).get(currency, Decimal(0))
+            return float(amount), money(amount, currency)
+
+        title = f"Amount traded a day, {currency or 'no currency told'}"
+        figures.insert(2, ("amounts", title, "volume", traded))
+    known = {each.day: each for each in found.days}
+    drawn = []
+    for key, title, class_, figure_of in figures:
+        values = [
+            DayValue(day, *figure_of(known[day])) if day in known else DayValue(day, None, "not in this lake")
+            for day in sorted({*known, *found.missing})
+        ]
+        chart = day_chart(values, key=f"days-{key}", title=title, class_=class_)
+        drawn.append(figure(chart, caption=title))
+    return section("charts", "The days beside each other", "", *drawn)
 
 
 def _said(days: Sequence[DayFigures]) -> Markup:

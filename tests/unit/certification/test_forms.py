@@ -19,6 +19,7 @@ from pypdf.generic import ContentStream
 
 from pregao.certification.desk import CertificationDesk
 from pregao.certification.report import RunFacts, count, form_pdf, junit, page, write_evidence
+from pregao.certification.report.reasons import reason_text
 from pregao.certification.runner import BoxResult, Runner, StepResult, Verdict
 from pregao.certification.scenario import DeskActs, Segment
 from pregao.certification.scenario_files import sections_for
@@ -81,7 +82,11 @@ def _whole_script(segment: Segment) -> list[StepResult]:
 
 def _played() -> list[StepResult]:
     results = play(Segment.EQUITIES, example_client, frozenset(("B1",)))
-    results.append(step_result("B2.1", Verdict.FAILED, *PASSED[1:], reasons=("B2.1 MBO bid 1: <none>",)))
+    results.append(
+        step_result(
+            "B2.1", Verdict.FAILED, *PASSED[1:], reasons=("B2.1 MBO bid 1: price none expected, <0> seen",)
+        )
+    )
     return results
 
 
@@ -92,16 +97,39 @@ def test_pages_are_like_the_form_and_hold_the_evidence(tmp_path: Path) -> None:
     portuguese = page([(Segment.EQUITIES, results)], "pt", facts)
     english = page([(Segment.EQUITIES, results)], "en", facts)
     for word in (
-        "Passou", "Falhou", "N/E", "Pré-Abertura", "Ações", "cliente &lt;x&gt;", "bid 1: &lt;none&gt;",
+        "Passou", "Falhou", "N/E", "Pré-Abertura", "Ações", "cliente &lt;x&gt;",
+        "B2.1 MBO compra 1: esperado preço nenhum, visto &lt;0&gt;",
         "Mesa: compra 100@P (c).", "Compra 6: nova 100@P", "Sem atualização", "REPROVADO", "UMDF FIX/FAST",
     ):  # fmt: skip
         assert word in portuguese
     for word in (
-        "Passed", "Failed", "Pre-open", "POST /v1/orders/new", "35=X", "625=17", "Desk: buy 100@P (c).",
+        "Passed", "Failed", "Pre-open", "B2.1 MBO bid 1: price none expected, &lt;0&gt; seen",
+        "POST /v1/orders/new", "35=X", "625=17", "Desk: buy 100@P (c).",
         "Bid 6: new 100@P", "No update", "Offers", *files[Segment.EQUITIES, "B1.2"].values(),
     ):  # fmt: skip
         assert word in english
     assert count([(Segment.EQUITIES, results)])[Verdict.PASSED] == 20
+
+
+@pytest.mark.parametrize(
+    ("english", "portuguese"),
+    [
+        (
+            "B1.4 MBP bid 1: price none expected, 0.00 seen",
+            "B1.4 MBP compra 1: esperado preço nenhum, visto 0.00",
+        ),
+        ("B1.1 MBO second instrument book: none seen", "B1.1 MBO segundo instrumento livro: nenhum visto"),
+        (
+            "C1 MBO news: 'bid price' expected, none seen",
+            "C1 MBO notícia: esperado 'bid price', visto nenhum",
+        ),
+        ("B1.1 the client ended with status 7", "B1.1 o cliente terminou com status 7"),
+        ("a sentence of nobody", "a sentence of nobody"),
+    ],
+)
+def test_reasons_are_told_in_portuguese(english: str, portuguese: str) -> None:
+    assert reason_text(english, "pt") == portuguese
+    assert reason_text(english, "en") == english
 
 
 class _Ticks(HTMLParser):
@@ -149,7 +177,8 @@ def test_the_pdf_has_every_section_step_and_box(segment: Segment, language: str)
     assert counts == {
         words[0]: boxes - 3 + 1, words[1]: boxes - 3 + 1, "N/E": boxes - 3 + 2, words[2]: 3 + 2,
     }  # fmt: skip
-    assert "price none expected, 0.00 seen" in text
+    why = "price none expected, 0.00 seen" if language == "en" else "esperado preço nenhum, visto 0.00"
+    assert why in text
     assert "client - ? ?" in text
     assert reader.metadata is not None
     assert reader.metadata.title == (

@@ -228,6 +228,8 @@ def test_a_person_judges(tmp_path: Path) -> None:
     assert not run.unbroken
     assert any("depths are mbo, mbp, tob" in each for each in person.heard)
     assert any("bid 6 new 100@P" in each for each in person.heard)
+    assert any("CERZ26 (200000900401); P is 5400.00, P+1 5400.50" in each for each in person.heard)
+    assert person.asked[0].startswith("Connect your client")  # nobody was there who could disconnect
     assert sum("Connect your client" in each for each in person.asked) == 1
 
 

@@ -20,6 +20,7 @@ from pregao.certification.report.pdf_sheet import (
     new_document,
 )
 from pregao.certification.report.phrases import Phrases
+from pregao.certification.report.reasons import reason_text
 from pregao.certification.report.summary import RunFacts, by_section, count, outcome_word
 from pregao.certification.report.words import SEGMENTS, VERDICTS, WORDS, need_letter
 from pregao.certification.runner import BoxResult, StepResult, Verdict
@@ -27,7 +28,7 @@ from pregao.certification.scenario import Box, Segment
 
 _STAMPS: Final = {"approved": Verdict.PASSED, "refused": Verdict.FAILED, "broken": Verdict.INVALID}
 _WIDTHS: Final = (13.0, 47.0, 66.0, 9.0, 51.0)  # mm: step, description, expected, need, status
-_MOST_COMMANDS, _LONGEST = 40, 400
+_MOST_COMMANDS, _MOST_REASONS, _LONGEST = 40, 4, 400
 
 
 def form_pdf(played: Played, language: str, facts: RunFacts) -> bytes:
@@ -129,11 +130,10 @@ class _Form:
         self._sheet.font(8)
         told = self._sheet.lines(_WIDTHS[2], name + self._phrases.box(result.step.demands[box.box]))
         self._sheet.font(7)
-        why = [
-            line
-            for each in box.reasons[:4]
-            for line in self._sheet.lines(_WIDTHS[2] + _WIDTHS[4], each[:_LONGEST])
-        ]
+        reasons = [reason_text(each, self._language)[:_LONGEST] for each in box.reasons[:_MOST_REASONS]]
+        if len(box.reasons) > _MOST_REASONS:
+            reasons.append(f"{self._words['more']} {len(box.reasons) - _MOST_REASONS}")
+        why = [line for each in reasons for line in self._sheet.lines(_WIDTHS[2] + _WIDTHS[4], each)]
         return told, why
 
     def _box(self, box: BoxResult, told: Sequence[str], why: Sequence[str], top: float) -> None:
@@ -192,7 +192,7 @@ def _books(result: StepResult, which: Callable[[Any], BookRows], words: dict[str
         sides = [
             f"{words[name]} "
             + (
-                " ".join(f"{row.size}@{price_text(row.price, '-')}x{row.orders}" for row in rows)
+                ", ".join(f"{row.size}@{price_text(row.price, '-')} x{row.orders}" for row in rows)
                 or words["empty"]
             )
             for name, rows in (("bids", book.bids), ("offers", book.offers))

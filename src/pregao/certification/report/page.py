@@ -11,6 +11,7 @@ from pregao.certification.desk import BookRow, BookRows
 from pregao.certification.outcome import Played
 from pregao.certification.report.evidence import book_depth, message_line, price_text
 from pregao.certification.report.phrases import Phrases
+from pregao.certification.report.reasons import reason_text
 from pregao.certification.report.summary import Digests, RunFacts, by_section, count, outcome_word
 from pregao.certification.report.words import PRINTED, SEGMENTS, VERDICTS, WORDS, need_letter
 from pregao.certification.runner import BoxResult, StepResult, Verdict
@@ -105,7 +106,7 @@ class _Page:
             if first:
                 yield f'<td class="id"{span}>{step.id}<td{span}>{escape(self._phrases.step(step))}'
             name = "" if box.box is Box.STEP else f'<span class="depth">{box.box.name}</span>'
-            yield f"<td>{name}{escape(self._phrases.box(step.demands[box.box]))}"
+            yield f"<td>{name}{escape(self._phrases.box(step.demands[box.box]))}{self._reasons(box)}"
             if first:
                 yield f'<td class="need"{span}>{need_letter(step.id, step.need)}'
             yield f'<td class="status">{self._ticks(box)}'
@@ -122,9 +123,11 @@ class _Page:
             if box.verdict is Verdict.INVALID
             else ""
         )
-        reasons = "<br>".join(escape(each) for each in box.reasons)
-        told = f'<div class="reasons {_CLASSES[box.verdict]}">{reasons}</div>' if reasons else ""
-        return ticks + badge + told
+        return ticks + badge
+
+    def _reasons(self, box: BoxResult) -> str:
+        reasons = "<br>".join(escape(reason_text(each, self._language)) for each in box.reasons)
+        return f'<div class="reasons {_CLASSES[box.verdict]}">{reasons}</div>' if reasons else ""
 
     # What is behind it
 

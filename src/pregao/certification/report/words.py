@@ -75,7 +75,7 @@ _EN: Final = {
     "files": "Files (sha256)",
     "note": "Note",
     "reasons": "Differences",
-    "more": "and more:",
+    "more": "and more,",
     "empty": "empty",
     "none": "no price",
     "legend": "P is the closing price, P+1 a tick above it. S and Y: required; C: conditional; N: optional. "

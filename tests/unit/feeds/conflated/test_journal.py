@@ -106,7 +106,7 @@ def test_a_connection_that_is_cut_in_mid_message():
     ("data", "fault"),
     [
         (b"HTTP/1.1 200 OK", Fault.FIX_DEFLATE),
-        (zlib.compress(LOGON), Fault.FIX_DEFLATE),
+        (zlib.compress(LOGON) + b"no stream", Fault.FIX_DEFLATE),
         (LOGON[:-4] + b"xx\x01" + LOGON, Fault.FIX_CHECK_SUM),
     ],
 )

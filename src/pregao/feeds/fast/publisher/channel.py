@@ -14,7 +14,6 @@ from collections import deque
 from collections.abc import Set
 from typing import Final
 
-from pregao.codecs.fast import Templates
 from pregao.feeds.fast.publisher.books import PublishedBooks
 from pregao.feeds.fast.publisher.datagrams import MessageStream
 from pregao.feeds.fast.publisher.incremental import IncrementalStream
@@ -39,14 +38,14 @@ class FastPublisher:
     """A `Publisher` of UMDF FIX/FAST. `depth` None: books by order; 1: the best level; else so many."""
 
     def __init__(
-        self, templates: Templates, setup: PublisherSetup, *, depth: int | None, stream_id: str | None
+        self, writer: MessageWriter, setup: PublisherSetup, *, depth: int | None, stream_id: str | None
     ) -> None:
         """`stream_id`: the one MDStreamID that the channel has."""
         channel, source, now_ns, feeds = setup.channel, setup.source, setup.now_ns, setup.site.incremental
         paces = setup.paces or USUAL_PACES
         self.channel, self._source, self._recovery_ns = channel, source, paces.recovery_ns
         self._out: list[OutgoingPacket] = []
-        writer = self._writer = MessageWriter(templates)
+        self._writer = writer
 
         def stream(kind: Stream, begin: SequencePoint | None) -> MessageStream:
             return MessageStream(
@@ -99,10 +98,12 @@ class FastPublisher:
         return len(self._out)
 
     def next_timeout(self) -> int:
-        loops = (self.definitions, self.snapshots)
-        times = [self.incremental.stream.silent_ns, *(each.due_ns for each in loops)]
-        times += [each.stream.silent_ns for each in loops]
-        return min(*times, self._due_ns) if self._waiting else min(times)
+        definitions, snapshots = self.definitions, self.snapshots
+        due_ns = min(
+            self.incremental.stream.silent_ns, definitions.due_ns, definitions.stream.silent_ns,
+            snapshots.due_ns, snapshots.stream.silent_ns,
+        )  # fmt: skip
+        return min(due_ns, self._due_ns) if self._waiting else due_ns
 
     def on_timeout(self, now_ns: int) -> None:
         while self._waiting and self._due_ns <= now_ns:

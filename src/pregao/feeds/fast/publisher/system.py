@@ -1,5 +1,6 @@
 """UMDF FIX/FAST as the exchange speaks it: which channels there are, and a publisher for each."""
 
+from functools import cached_property
 from typing import Final
 
 from pregao.codecs.fast import Templates
@@ -8,6 +9,7 @@ from pregao.feeds.fast.publisher import entries as n
 from pregao.feeds.fast.publisher.books import TOP
 from pregao.feeds.fast.publisher.channel import FastPublisher
 from pregao.feeds.fast.publisher.coverage import Occurrences
+from pregao.feeds.fast.publisher.writing import MessageWriter
 from pregao.feeds.publishing import (
     DeskChannels,
     PublisherSetup,
@@ -43,6 +45,11 @@ class FastPublishing:
     def templates(self) -> Templates:
         raise NotImplementedError
 
+    @cached_property
+    def writer(self) -> MessageWriter:
+        """For the publishers of all channels, which tell the same things."""
+        return MessageWriter(self.templates)
+
     def channels_of(self, instrument: Instrument) -> tuple[int, ...]:
         home = instrument.channel
         if not FIRST_HOME <= home <= LAST_HOME:
@@ -73,7 +80,7 @@ class FastPublishing:
     def publisher(self, setup: PublisherSetup) -> FastPublisher:
         depth = depth_of(setup.channel, setup.habits.levels)
         stream_id = n.INDEX if setup.channel == INDICES else None
-        return FastPublisher(self.templates, setup, depth=depth, stream_id=stream_id)
+        return FastPublisher(self.writer, setup, depth=depth, stream_id=stream_id)
 
 
 def depth_of(channel: int, levels: int) -> int | None:
