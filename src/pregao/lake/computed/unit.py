@@ -26,9 +26,11 @@ from pregao.lake.computed.trades import (
     EXACT_TOLD,
     EXACT_TRADES_CLEAN,
     TOLD,
+    TOLD_MONEY,
     TRADES_CLEAN,
     market_totals,
     money_of_days,
+    tell_money,
 )
 from pregao.lake.reading.arrow import dataset, naming_damage, read
 from pregao.lake.reading.conditions import conditions
@@ -45,7 +47,9 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 LABEL: Final = "analytics"  # of their files: findings of slices share the table `quality` with ours
-INPUTS: Final = ("trades", "statistics", "states", "imbalances", "executions", "instruments", "quality")
+INPUTS: Final = (
+    "trades", "statistics", "states", "imbalances", "executions", "instruments", "quality", "totals"
+)  # fmt: skip
 _TRADES: Final = (TOLD, CLEAN)
 _STEPS: Final = (STALE, FIGURES, DAYS, SPANS)
 _EXACT_STEPS: Final = (STALE, FIGURES, EXACT_DAYS, SPANS)
@@ -92,6 +96,8 @@ def compute(part: ComputedPart, location: Location, build_id: str) -> PartDone:
         for step in _EXACT_TRADES if exact else _TRADES:
             connection.execute(step, {"day": part.key.trade_date} if "$day" in step else None)
         alike = connection.sql(ALIKE).to_arrow_table().to_pylist()
+        if exact:
+            tell_money(alike, dict(connection.sql(TOLD_MONEY).fetchall()))
         connection.register("money", money_of_days(alike))
         for step in _EXACT_STEPS if exact else _STEPS:
             connection.execute(step)
