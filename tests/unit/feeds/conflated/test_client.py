@@ -543,7 +543,7 @@ def test_an_empty_set_may_come_without_counts():
 
 
 def test_an_update_that_cannot_be_read_makes_its_book_stale():
-    """It is rejected (35=3), and says something of a book that nobody knows now: the book is asked for again."""
+    """It is rejected (35=3), and says something of a book that nobody knows now."""
     link = Link(["PETR4"])
     link.make = lambda: ScriptedServer(compress=False)
     link.start()
