@@ -25,8 +25,8 @@ class MessageReceived:
 
 @dataclass(frozen=True, slots=True)
 class MessageRejected:
-    """We answered a message with 35=3, or 35=j where `problem` is None. `raw` are its bytes, where its session
-    keeps them."""
+    """We answered a message with 35=3, or 35=j where `problem` is None. `raw` are its bytes, where a
+    session keeps them."""
 
     number: int
     msg_type: bytes

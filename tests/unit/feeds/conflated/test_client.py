@@ -22,7 +22,7 @@ from pregao.feeds.session_port import (
 )
 from pregao.handler.session import SessionHandler
 from pregao.model.errors import ConfigurationError
-from pregao.recovery.events import DoubtReason, InstrumentStale
+from pregao.recovery.instrument_events import DoubtReason, InstrumentStale
 from pregao.recovery.instruments import BookStatus
 from pregao.sessions.fix import events as fix
 from tests.kits.conflated_server import NOW, SECOND, ScriptedServer, definition, instrument
