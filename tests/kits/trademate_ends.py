@@ -5,9 +5,15 @@ from random import Random
 from typing import Any
 
 from pregao.exchange.bonds.day import BondDay
-from pregao.feeds.port import SessionMessage
 from pregao.feeds.serving import SessionGrant
-from pregao.feeds.session_port import ConnectWanted, DisconnectWanted, SessionBegun, SessionEvent, SessionLost
+from pregao.feeds.session_port import (
+    ConnectWanted,
+    DisconnectWanted,
+    SessionBegun,
+    SessionEvent,
+    SessionLost,
+    SessionMessage,
+)
 from pregao.feeds.trademate.server import TrademateConnection
 from pregao.feeds.trademate.system import TRADEMATE as SYSTEM
 from pregao.handler.session import SessionHandler

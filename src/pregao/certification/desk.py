@@ -23,7 +23,8 @@ from pregao.feeds.publishing import Habits, LoopPace, OutgoingPacket, Paces, Pub
 from pregao.feeds.registry import DEFAULT
 from pregao.model.errors import PregaoError
 from pregao.model.market import Phase, Session, Side, State
-from pregao.simulator.live.market import HoldSnapshots, LiveMarket
+from pregao.simulator.live.market import LiveMarket
+from pregao.simulator.live.resets import HoldSnapshots
 from pregao.simulator.live.schedule import DayKind
 from pregao.simulator.live.settings import LiveSettings
 from pregao.simulator.operator.calls import request_text
@@ -32,7 +33,7 @@ SECOND_NS: Final = 1_000_000_000
 MILLISECOND_NS: Final = 1_000_000
 START_NS: Final = 1_795_089_600 * SECOND_NS  # Thursday, 2026-11-19 12:00 UTC: its week has earlier dates
 LEVELS: Final = 5
-LOOP_PAUSE_NS: Final = 500 * MILLISECOND_NS
+LOOP_PAUSE_NS: Final = 1_000 * MILLISECOND_NS
 WHOLE_LOOP_NS: Final = 2 * LOOP_PAUSE_NS  # by then a whole loop has passed, whenever one joined
 BUYER, SELLER = 3, 8  # firms
 _PHASES: Final = {

@@ -22,7 +22,7 @@ from pregao.feeds.registry import load_decoding
 from pregao.io.clock import pause
 from pregao.io.line_process import LineProcess, LineProcessError, SilentProcessError, last_line
 from pregao.io.multicast import MulticastSender
-from pregao.io.tcp_polled import PolledServer
+from pregao.io.tcp import PolledServer
 from pregao.model.channel_map import LOOPBACK, default_channels
 from pregao.model.errors import ConfigurationError
 from pregao.model.streams import Feed, Stream

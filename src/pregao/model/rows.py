@@ -105,6 +105,7 @@ class Kind(IntEnum):
     COMPOSITE = 46
     COMPOSITE_PART = 47
     VOLATILITY = 48
+    UNREAD = 49  # a report of an instrument, not of its book, that nobody could read: it counts as one
     # What may be done with one instrument.
     STATE = 64
     # From here on: not about one instrument's book or statistics; kernels stop and let people's code look.

@@ -72,8 +72,8 @@ def delete_by_price(context, header, side, sign, row):
     if load_u32(slot, t.SLOT_FLAGS) == 0:
         count_anomaly(context, header, UNKNOWN_DELETE)
         return t.DONE
-    price, told = load_i64(slot, t.SLOT_PRICE), load_i64(row, r.PRICE)
-    if told != price and (told != r.NULL or load_u8(row, r.FLAGS) & PRICE_UNTOLD == 0):
+    price, row_price = load_i64(slot, t.SLOT_PRICE), load_i64(row, r.PRICE)
+    if row_price != price and (row_price != r.NULL or load_u8(row, r.FLAGS) & PRICE_UNTOLD == 0):
         count_anomaly(context, header, PRICE_DIFFERS)
     take_from_level(context, side, key_of(sign, price), load_i64(slot, t.SLOT_ORDER_SIZE))
     remove_slot(table, bits, slot)

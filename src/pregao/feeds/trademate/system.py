@@ -12,7 +12,8 @@ from pregao.feeds.fix.client import FixClient
 from pregao.feeds.fix.decoding import FixDecoding
 from pregao.feeds.fix.journal import FixJournal, heads_of
 from pregao.feeds.fix.parties import parties_of, side_of
-from pregao.feeds.port import Array, RecoveryPolicy, SessionParties
+from pregao.feeds.port import Array, RecoveryPolicy
+from pregao.feeds.session_port import SessionParties
 from pregao.feeds.trademate.client import make_client, settings_of
 from pregao.feeds.trademate.coverage import Occurrences
 from pregao.feeds.trademate.reader import TrademateReader

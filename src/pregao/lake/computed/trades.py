@@ -39,10 +39,12 @@ def with_rank(*unit: str) -> str:
     row_number() OVER (PARTITION BY {keys} ORDER BY {IN_ORDER}) AS rank"""
 
 
-# All that was told of this day, on whichever day it was told.
-TOLD: Final = """
+def told(figures: tuple[str, ...]) -> str:
+    """All that was told of this day, on whichever day it was told."""
+    return f"""
 CREATE TEMP TABLE told AS
-SELECT *, coalesce(of_date, trade_date) AS day FROM trades WHERE coalesce(of_date, trade_date) = $day
+SELECT {", ".join((*_FIRST, *figures))}, quality, action, of_date, trade_date
+FROM trades WHERE coalesce(of_date, trade_date) = $day
 """
 
 
@@ -88,7 +90,7 @@ FROM rows_of_day
 """
 
 
-CLEAN: Final = clean(_FIGURES)
+TOLD, CLEAN = told(_FIGURES), clean(_FIGURES)
 TRADES_CLEAN: Final = "SELECT * EXCLUDE (amount, rank) FROM clean"
 
 
@@ -161,7 +163,8 @@ def exact_bars(day_ns: str, *unit: str) -> str:
     return exactly(whole, _BAR_PRICES, ("volume",))
 
 
-EXACT_CLEAN: Final = clean((*_FIGURES, "price_kind"))
+_EXACT_FIGURES: Final = (*_FIGURES, "price_kind")
+EXACT_TOLD, EXACT_CLEAN = told(_EXACT_FIGURES), clean(_EXACT_FIGURES)
 EXACT_TRADES_CLEAN: Final = exactly(TRADES_CLEAN, ("price",), ("size",))
 EXACT_BARS: Final = exact_bars("$day_ns")
 

@@ -139,8 +139,8 @@ def _order_flags(table: Any, positions: Array, system: str) -> Array:
     if not isinstance(chosen, OrderingSystem):
         return by_position
     versions = table["wire_version"]
-    told = chosen.order_flags(pc.fill_null(versions, 0).to_numpy())
-    return np.where(versions.is_valid().to_numpy(), told, by_position) if versions.null_count else told
+    flags = chosen.order_flags(pc.fill_null(versions, 0).to_numpy())
+    return np.where(versions.is_valid().to_numpy(), flags, by_position) if versions.null_count else flags
 
 
 def _side(column: Any) -> Array:

@@ -133,7 +133,8 @@ class SliceMachine:
             self._take(reading.rows)
             for fault in reading.faults:
                 place = int(merged.place[carried + fault.packet])
-                self.findings.damaged(place, self.fault_text(fault), fault.index, self)
+                tell = self.findings.damaged if fault.lost else self.findings.unknown
+                tell(place, self.fault_text(fault), fault.index, self)
             if reading.whole:
                 break
             if self.buffers.count(ORDERS) >= most_orders and not self.context["execution"]:
@@ -143,7 +144,8 @@ class SliceMachine:
 
     def fault_text(self, fault: RowFault) -> str:
         """What is wrong with a unit of this window, for people."""
-        return fault.fault.name.lower()
+        name = fault.fault.name.lower()
+        return f"{name}: {fault.detail}" if fault.detail else name
 
     def _begin_window(self, following: Merged, going_on: Rows | None) -> None:
         """The next packets, behind those that are still spoken of: the last, and that of the execution which

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from pregao.books.phases import effective, own_in_snapshot
-from pregao.kernel_context import Context
+from pregao.kernels import Context
 from pregao.lake.plan.index import Array
 from pregao.lake.slices.kernels.states import (
     LOG_ROOM,

@@ -181,8 +181,8 @@ def _books(day: Day) -> tuple[int, int]:
         columns = (_numbers(column) for column in batch.columns[1:])
         found = _last_of_each(whose[named.indices.to_numpy(zero_copy_only=False)], *columns)
         for source, security_id, sent, doubts in zip(*found, strict=True):
-            told = sent, not doubts & Quality.BOOK_UNKNOWN
-            last[source, security_id] = max(told, last.get((source, security_id), told))
+            newest = sent, not doubts & Quality.BOOK_UNKNOWN
+            last[source, security_id] = max(newest, last.get((source, security_id), newest))
     return len(last), sum(not known for _, known in last.values())
 
 

@@ -12,15 +12,20 @@ from pregao.report.markup import (
     compact,
     count,
     duration,
+    figure,
+    label,
+    legend,
     money,
+    nothing,
     of,
     percent,
     price,
+    section,
     size,
     table,
     tag,
+    thinned,
 )
-from pregao.report.page.parts import figure, label, legend, nothing, section, thinned
 
 
 def activity_section(activity: Activity) -> Markup:

@@ -8,8 +8,23 @@ from pregao.report.gathering.activity import MINUTE_NS
 from pregao.report.gathering.built import source_word
 from pregao.report.gathering.depth import Auction, AuctionChart, DepthChart, DepthColumn
 from pregao.report.gathering.everything import Delays
-from pregao.report.markup import Child, Markup, clock, count, duration, of, price, table, tag
-from pregao.report.page.parts import figure, legend, nothing, section, thinned, tiles
+from pregao.report.markup import (
+    Child,
+    Markup,
+    clock,
+    count,
+    duration,
+    figure,
+    legend,
+    nothing,
+    of,
+    price,
+    section,
+    table,
+    tag,
+    thinned,
+    tiles,
+)
 
 _SIDES = {"MORE_BUYERS": "to buy", "MORE_SELLERS": "to sell", "BALANCED": "balanced"}
 

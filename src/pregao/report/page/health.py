@@ -6,8 +6,26 @@ from pregao.report.charts.lines import NAMES, lane_chart
 from pregao.report.gathering.built import source_order, source_word
 from pregao.report.gathering.everything import ReportFacts
 from pregao.report.gathering.health import Health
-from pregao.report.markup import NOTHING, Child, Markup, clock, count, duration, of, price, share, table, tag
-from pregao.report.page.parts import figure, label, legend, nothing, section, tiles, verdict
+from pregao.report.markup import (
+    NOTHING,
+    Child,
+    Markup,
+    clock,
+    count,
+    duration,
+    figure,
+    label,
+    legend,
+    nothing,
+    of,
+    price,
+    section,
+    share,
+    table,
+    tag,
+    tiles,
+    verdict,
+)
 from pregao.report.summary import loops_without_comparison, verdict_of
 
 _LEVELS = {"ERROR": "bad", "WARNING": "warn", "INFO": "calm"}
@@ -152,10 +170,10 @@ def _differences(health: Health) -> Markup | None:
     )
     total = sum(each.rows for each in health.findings if each.finding == "STATISTIC_DIFFERS")
     shown = f": {len(rows):,} of {total:,}" if len(rows) < total else ""
-    told = f"{of(total, 'figure')} of {of(health.differing, 'instrument')} differ from B3's: "
-    told += f"{health.unexplained:,} for no known reason" if health.unexplained else "messages are missing"
+    summary = f"{of(total, 'figure')} of {of(health.differing, 'instrument')} differ from B3's: "
+    summary += f"{health.unexplained:,} for no known reason" if health.unexplained else "messages are missing"
     caption = f"Where our day differs from B3's figures{shown}"
-    return tag("details", tag("summary", told), table(head, rows, caption=caption, numbers="lllllrr"))
+    return tag("details", tag("summary", summary), table(head, rows, caption=caption, numbers="lllllrr"))
 
 
 def _reason(detail: str) -> tuple[str, str]:

@@ -24,8 +24,7 @@ from pregao.exchange.catalogues.tables import TomlTable
 from pregao.feeds.registry import load_serving_system
 from pregao.feeds.serving import SECOND_NS, Permissions, ServingSettings, SessionGrant, SessionLimits
 from pregao.io.bounded_http import is_loopback
-from pregao.io.files import read_small_file
-from pregao.io.private_files import read_private
+from pregao.io.files import read_private, read_small_file
 from pregao.model.channel_map import LOOPBACK
 from pregao.model.errors import ConfigurationError
 from pregao.model.instruments import SecurityType

@@ -8,7 +8,6 @@ import pytest
 from pregao.codecs.fix import FixMessage
 from pregao.feeds.conflated.settings import settings_of
 from pregao.feeds.conflated.system import make_client
-from pregao.feeds.port import SessionMessage
 from pregao.feeds.session_port import (
     ConnectWanted,
     DisconnectWanted,
@@ -18,6 +17,7 @@ from pregao.feeds.session_port import (
     SessionBegun,
     SessionEvent,
     SessionLost,
+    SessionMessage,
     SnapshotsTaken,
 )
 from pregao.model.errors import ConfigurationError

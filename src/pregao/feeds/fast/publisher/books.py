@@ -10,8 +10,8 @@ from typing import Final
 
 from pregao.feeds.fast.publisher import entries as n
 from pregao.feeds.fast.publisher.levels import LevelSide, Told, told_levels, told_top
+from pregao.feeds.publishers import joined_sweeps
 from pregao.feeds.publishing import BookSource
-from pregao.feeds.sweeps import joined_sweeps
 from pregao.model import events as e
 from pregao.model.market import Action, Side
 

@@ -11,8 +11,8 @@ from typing import Any, Final
 from pregao.codecs.fast import Scaled
 from pregao.feeds.fast.publisher.levels import Row, Told
 from pregao.feeds.fast.times import as_number
+from pregao.feeds.publishers import Figures, Tick
 from pregao.feeds.publishing import BookOrder
-from pregao.feeds.trade_figures import Figures, Tick
 from pregao.model import events as e
 from pregao.model.market import (
     Action,

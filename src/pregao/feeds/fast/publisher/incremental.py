@@ -17,8 +17,8 @@ from pregao.feeds.fast.publisher.datagrams import MessageStream
 from pregao.feeds.fast.publisher.desks import STATISTICS, is_lending, set_stream
 from pregao.feeds.fast.publisher.listings import instrument_entry, news_fields, status_fields
 from pregao.feeds.fast.publisher.writing import LIST, MessageWriter
+from pregao.feeds.publishers import TradeFigures
 from pregao.feeds.publishing import NOT_SENT, Listener
-from pregao.feeds.trade_figures import TradeFigures
 from pregao.model import events as e
 from pregao.model.market import Action, DefinitionAction
 
