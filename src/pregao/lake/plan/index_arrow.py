@@ -60,9 +60,7 @@ _NEWS: Final = pa.struct(
 _UNKNOWN: Final = pa.struct(
     [(name, pa.string() if name == "field" else pa.int64()) for name in UnknownSeen._fields]
 )
-_PART: Final = pa.struct(
-    [(name, pa.binary() if name == "data" else pa.int64()) for name in UnitPart._fields]
-)
+_PART: Final = pa.struct([(name, pa.binary() if name == "data" else pa.int64()) for name in UnitPart._fields])
 _FILES: Final = pa.schema(
     [
         ("path", pa.string()), ("size", pa.int64()), ("version", pa.string()), ("content", pa.string()),
