@@ -79,10 +79,15 @@ def test_quickfix_writes_what_we_read(msg_type: bytes) -> None:
     assert parse_message(again, OURS).body == body
 
 
+RPT_SEQ = 83  # in tables of the text (6.2, 7.8.15), not in B3's dictionary: read, never sent
+
+
 def in_b3s_values(entry: dict[int, Any], b3: Dictionary) -> dict[int, Any]:
     """The same tags with values that B3's older dictionary lists, or of the type that it gives them."""
     made: dict[int, Any] = {}
     for tag, value in entry.items():
+        if tag == RPT_SEQ:
+            continue
         spec = b3.fields[tag]
         if isinstance(value, list):
             made[tag] = [in_b3s_values(each, b3) for each in value]

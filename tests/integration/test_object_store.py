@@ -24,6 +24,7 @@ from pregao.lake.store.deltalog import DeltaLog, FasterError, ready_log
 from pregao.lake.store.location import Location
 from pregao.lake.tables.messages import TRADES
 from pregao.model.errors import CaptureError
+from pregao.simulator import Settings, Simulation
 from tests.kits.lakes import all_tables, build, make_days
 
 from .object_store import ObjectStore, object_store
@@ -90,6 +91,19 @@ def test_the_tables_are_those_of_a_local_build(lake: str, captures: Path, tmp_pa
         assert found[table] == rows, table
     for table in ("orders", "trades", "quotes", "depth", "quality"):
         assert expected[table], table
+
+
+def test_journals_of_sessions_are_built_from_a_store(store: ObjectStore, tmp_path: Path) -> None:
+    day = tmp_path / "day"
+    Simulation(Settings(day, messages=300, instruments=6, squeeze=120, seed=3, beside=("conflated",))).run()
+    (journal,) = (day / "conflated").rglob("*.pcap.zst")
+    store.put(store.uri("journals", journal.name), journal.read_bytes())
+    build([store.uri("journals")], store.uri("journal-lake"), system="conflated")
+    build([journal], tmp_path / "lake", system="conflated")
+    expected, found = all_tables(tmp_path / "lake"), all_tables(store.uri("journal-lake"))
+    assert expected["orders"]
+    for table, rows in expected.items():
+        assert found[table] == rows, table
 
 
 def test_a_rerun_reads_no_capture(store: ObjectStore, stored: str, lake: str) -> None:

@@ -1,6 +1,7 @@
 """The same session in captures of all kinds gives the same rows; what is wrong in one is told, with its
 place, and costs nothing else."""
 
+import shutil
 from collections import Counter
 from collections.abc import Sequence
 from datetime import date
@@ -11,10 +12,15 @@ import pytest
 
 from pregao.lake.errors import FewerCapturesError
 from pregao.lake.lake import Lake
+from pregao.lake.plan.stored import look
+from pregao.lake.runners import InlineRunner
+from pregao.lake.store.location import Location
+from pregao.lake.streaming.sessions import SessionStreamer
+from pregao.lake.streaming.source import StreamSettings
 from pregao.lake.tables.analytics import Quality
 from pregao.simulator import Settings, Simulation
 from tests.kits.journals import Capture, Said, as_if_by, field_of, on_the_next_day, said_in
-from tests.kits.lakes import OF_THE_BUILD, build
+from tests.kits.lakes import OF_THE_BUILD, build, rows_of
 
 SYSTEMS = ("conflated",)
 TABLES = (
@@ -244,3 +250,74 @@ def test_a_capture_without_sessions_says_so(system: str, tmp_path: Path) -> None
     report = build([path], tmp_path / "lake", system=system)
     assert report.units == []
     assert any("no session" in each and "none.pcap" in each for each in report.warnings)
+
+
+# As a stream
+
+
+def _stream(folder: Path, system: str) -> SessionStreamer:
+    settings = StreamSettings(derive=False, system=system)
+    return SessionStreamer(Location(folder / "lake"), InlineRunner(), str(folder / "captures"), settings)
+
+
+def test_files_that_come_one_after_the_other_become_the_same_unit(
+    said: list[Said], whole: Lake, system: str, tmp_path: Path
+) -> None:
+    """By another process in the middle; a file that is none is left out, and ends nothing."""
+    made = Capture().connection(said).in_files(tmp_path / "made", 5)
+    (tmp_path / "captures").mkdir()
+    stream, rows = _stream(tmp_path, system), list[int]()
+    for number, path in enumerate(made):
+        here = Path(shutil.copy(path, tmp_path / "captures"))
+        report = stream.advance([look(str(here))])
+        assert [unit.source for unit in report.units] == [SOURCE]
+        assert (report.files, report.left_out) == (1, [])
+        rows.append(Lake(tmp_path / "lake").arrow("orders").num_rows)
+        if number == 2:
+            stream = _stream(tmp_path, system)
+            bad = tmp_path / "captures" / "bad.pcap"
+            bad.write_bytes(b"no capture at all")
+            report = stream.advance([look(str(bad))])
+            assert ([each.path for each in report.left_out], report.units) == ([str(bad)], [])
+    assert rows == sorted(rows)
+    assert rows[0] < rows[-1]
+    _same(Lake(tmp_path / "lake"), whole)
+    again = stream.advance([look(str(path)) for path in sorted((tmp_path / "captures").iterdir())])
+    assert (again.units, again.version) == ([], Lake(tmp_path / "lake").version.number)
+    assert stream.advance([], finish=True).units == []
+
+
+def test_a_file_of_two_days_and_a_second_session_touches_the_units_of_its_dates(
+    said: list[Said], system: str, tmp_path: Path
+) -> None:
+    """Units of other sessions that share a file do not seem to lose captures."""
+    folder = tmp_path / "captures"
+    Capture().connection(said).write(folder / "1.pcap")
+    other = [as_if_by(each, b"SESSION2") for each in said]
+    later = [on_the_next_day(each) for each in said]
+    stream = _stream(tmp_path, system)
+    first = stream.advance([look(str(folder / "1.pcap"))])
+    Capture().connection(other).connection(later).write(folder / "2.pcap")
+    second = stream.advance([look(str(folder / "2.pcap"))])
+    assert len(first.units) == 1
+    assert (len(second.units), second.left_out) == (2, [])
+    build([folder], tmp_path / "built", system=system)
+    for table in TABLES:
+        assert rows_of(Lake(tmp_path / "lake"), table) == rows_of(Lake(tmp_path / "built"), table), table
+
+
+def test_a_late_file_of_a_unit_whose_captures_are_gone_is_left_out(
+    said: list[Said], system: str, tmp_path: Path
+) -> None:
+    paths = Capture().connection(said).in_files(tmp_path / "captures", 3)
+    late = tmp_path / "late"
+    paths[2].rename(late)
+    stream = _stream(tmp_path, system)
+    stream.advance([look(str(path)) for path in paths[:2]])
+    rows = Lake(tmp_path / "lake").arrow("orders").num_rows
+    paths[0].unlink()
+    late.rename(paths[2])
+    report = stream.advance([look(str(paths[2]))])
+    assert report.units == []
+    assert str(paths[0]) in report.left_out[0].reason
+    assert Lake(tmp_path / "lake").arrow("orders").num_rows == rows > 0

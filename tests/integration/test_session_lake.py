@@ -15,10 +15,10 @@ from pregao.lake.build import Builder, BuildSettings
 from pregao.lake.lake import Lake
 from pregao.lake.runners import SparkRunner
 from pregao.lake.store.location import Location
+from pregao.lake.streaming.source import BatchReport
 from pregao.lake.tables.analytics import Quality
-from pregao.model.errors import ConfigurationError
 from pregao.simulator import Settings, Simulation
-from tests.kits.lakes import OF_THE_BUILD, build
+from tests.kits.lakes import OF_THE_BUILD, build, rows_of
 
 MS = 1_000_000
 SYSTEMS = ("conflated",)  # of sessions that the simulator serves
@@ -286,7 +286,16 @@ def test_people_ask_of_a_session_as_of_a_channel(day: Day, lake: Lake, binary: L
         assert (mine.source in day.sources, mine.channel) == (True, None)
 
 
-def test_a_stream_of_journals_is_refused(day: Day, tmp_path: Path) -> None:
-    request = StreamRequest(str(day.journals), str(tmp_path), settings={"system": day.system})
-    with pytest.raises(ConfigurationError, match="journals of sessions cannot be followed"):
-        stream_lake(request, Event(), lambda batch: None)
+def test_a_stream_of_journals_is_what_a_build_makes_of_them(
+    day: Day, lake: Lake, spark: Any, tmp_path: Path
+) -> None:
+    told: list[BatchReport] = []
+    settings = {"system": day.system}
+    request = StreamRequest(str(day.journals), str(tmp_path / "lake"), every_s=None, settings=settings)
+    stream_lake(request, Event(), told.append, spark=spark)
+    found = Lake(tmp_path / "lake")
+    assert {key.source for batch in told for key in batch.units} == set(day.sources)
+    for table in ("orders", "trades", "quotes", "states", "instruments", "quality"):
+        assert rows_of(found, table) == rows_of(lake, table), table
+    stream_lake(request, Event(), told.append, spark=spark)
+    assert Lake(tmp_path / "lake").version.number == found.version.number

@@ -20,9 +20,9 @@ import numpy as np
 from pregao.captures.decoded import Finding
 from pregao.captures.reader import CaptureReader
 from pregao.codecs.fix.compression import StreamInflater
-from pregao.codecs.pcap.tcp import Change, Direction, SegmentReader, StreamChange, TcpStreams
-from pregao.feeds.port import (
-    Array,
+from pregao.codecs.pcap.tcp import ChangeKind, Direction, SegmentReader, StreamChange, TcpStreams
+from pregao.feeds.port import Array
+from pregao.feeds.session_port import (
     JournalFault,
     RunJournal,
     SessionJournal,
@@ -127,9 +127,10 @@ class SessionUnits:
         self._file = ""
         self.foreign = 0  # segments of connections that are none of ours
 
-    def read(self, path: str) -> Iterator[Item]:
+    def read(self, path: str, copy: str | None = None) -> Iterator[Item]:
+        """`copy`: where its bytes are, if not there."""
         self._file, reader = path, SegmentReader()
-        with open_capture(path) as source:
+        with open_capture(copy or path) as source:
             for item in CaptureReader(path, reader).read(source):
                 if isinstance(item, Finding):
                     yield SessionFinding("", item, 0)
@@ -154,15 +155,15 @@ class SessionUnits:
 
     def _change(self, change: StreamChange) -> Iterator[Item]:
         side = self._sides.get(change.direction)
-        if change.change is Change.OPENED:
+        if change.change is ChangeKind.OPENED:
             self._sides[change.direction] = _Side()
-        elif change.change is Change.BYTES:
+        elif change.change is ChangeKind.BYTES:
             if side is None:
                 side = self._sides[change.direction] = _Side(begun=change.begun)
             yield from self._bytes(side, change)
-        elif side is not None and change.change is Change.GAP:
+        elif side is not None and change.change is ChangeKind.GAP:
             yield from self._gap(side, change)
-        elif side is not None and change.change is Change.CLOSED:
+        elif side is not None and change.change is ChangeKind.CLOSED:
             yield from self._flush(side)
             if side.line is not None:
                 yield from self._found(side, side.line, [*side.line.journal.connected()])

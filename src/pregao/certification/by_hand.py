@@ -13,7 +13,7 @@ from pregao.certification.sent_streams import SentStreams
 from pregao.certification.served import ServedExchange
 from pregao.feeds.publishing import OutgoingPacket
 from pregao.io.clock import system_time_ns
-from pregao.io.tcp_polled import PolledServer
+from pregao.io.tcp import PolledServer
 from pregao.model.channel_map import LOOPBACK
 
 Idle = Callable[[int], None]

@@ -21,7 +21,8 @@ from pregao.feeds.publishing import Habits, LoopPace, OutgoingPacket, Paces, Pub
 from pregao.feeds.registry import DEFAULT
 from pregao.model.errors import PregaoError
 from pregao.model.market import Phase, Session, Side, State
-from pregao.simulator.live.market import HoldSnapshots, LiveMarket
+from pregao.simulator.live.market import LiveMarket
+from pregao.simulator.live.resets import HoldSnapshots
 from pregao.simulator.live.schedule import DayKind
 from pregao.simulator.live.settings import LiveSettings
 from pregao.simulator.operator.calls import request_text

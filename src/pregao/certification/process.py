@@ -19,7 +19,7 @@ from pregao.certification.streams import ENVIRONMENT
 from pregao.feeds.publishing import OutgoingPacket
 from pregao.io.clock import pause
 from pregao.io.line_process import LineProcess, LineProcessError, SilentProcessError, last_line
-from pregao.io.tcp_polled import PolledServer
+from pregao.io.tcp import PolledServer
 from pregao.model.channel_map import LOOPBACK
 from pregao.model.errors import ConfigurationError
 

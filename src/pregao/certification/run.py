@@ -28,7 +28,7 @@ from pregao.certification.selection import chosen_steps, unjudged
 from pregao.certification.systems import script_system
 from pregao.extras import need
 from pregao.io.clock import system_time_ns
-from pregao.simulator.live.replayer_host import ReplayerHost
+from pregao.simulator.live.replayers import ReplayerHost
 
 OnStep = Callable[[Segment, StepResult], None]
 

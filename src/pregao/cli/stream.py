@@ -45,7 +45,7 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--batch-files", type=natural, default=0, metavar="N", help="at most so many a batch")
     parser.add_argument("--config", metavar="TOML", help="which address carries which stream")
     parser.add_argument("--system", default=DEFAULT, metavar="NAME",
-                        help="whose packets they are: binary (default), or module:name")  # fmt: skip
+                        help="whose they are: binary (default), conflated …, or module:name")  # fmt: skip
     parser.add_argument("--scratch", default="", metavar="DIR", help="where .gz captures are unpacked")
     parser.add_argument("--no-computed", action="store_true",
                         help="without tables computed from others: bars, daily, auctions …")  # fmt: skip

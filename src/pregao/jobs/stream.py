@@ -10,17 +10,18 @@ from threading import Event
 from typing import Any
 
 from pregao.captures.decode import load_channel_map
-from pregao.feeds.registry import DEFAULT, has_sessions
+from pregao.feeds.registry import has_sessions
 from pregao.jobs.compiled import OnProgress, compiling
 from pregao.lake.build import USUAL_BARS
 from pregao.lake.plan.fingerprints import find_captures
-from pregao.lake.runners import SparkRunner
+from pregao.lake.runners import Runner, SparkRunner
 from pregao.lake.spark.failures import in_one_line
 from pregao.lake.spark.failures import stop as stop_session
 from pregao.lake.spark.session import active_session, default_settings, local_session, master_of
 from pregao.lake.store.ledger import Ledger
 from pregao.lake.store.location import Location
-from pregao.lake.streaming.query import LakeStreaming, alone
+from pregao.lake.streaming.query import Advancing, LakeStreaming, alone
+from pregao.lake.streaming.sessions import SessionStreamer
 from pregao.lake.streaming.source import BatchReport, StreamSettings
 from pregao.lake.streaming.streamer import Streamer
 from pregao.model.errors import ConfigurationError
@@ -55,9 +56,6 @@ def stream_lake(
 ) -> None:  # fmt: skip
     """Until `stop` is set, or once. `spark` is a session that is there already; `ready` is called when
     there is one, for Spark takes SIGINT for itself; `on_progress` when kernels are compiled before it."""
-    if has_sessions(request.settings.get("system", DEFAULT)):
-        reason = "journals of sessions cannot be followed while they grow: build them when they are whole"
-        raise ConfigurationError(reason, key="system")
     find_captures([request.folder])  # says so at once when there is no such folder
     location, checkpoint = Location(request.lake), checkpoint_of(request)
     Ledger(location)  # says so at once when it is of before or damaged, or where there can be no lake
@@ -74,7 +72,9 @@ def stream_lake(
             session = spark or local_session(master=chosen, archive=archive, settings=conf, ours=_PATIENT)
         ready()
         try:
-            streamer = Streamer(location, SparkRunner(session, location), checkpoint, settings)
+            streamer = _streamer(
+                request.folder, location, SparkRunner(session, location), checkpoint, settings
+            )
             query = LakeStreaming(
                 session,
                 streamer,
@@ -87,6 +87,14 @@ def stream_lake(
         finally:
             if spark is None:
                 stop_session(session)
+
+
+def _streamer(
+    folder: str, location: Location, runner: Runner, checkpoint: Path, settings: StreamSettings
+) -> Advancing:
+    if has_sessions(settings.system):
+        return SessionStreamer(location, runner, folder, settings)
+    return Streamer(location, runner, checkpoint, settings)
 
 
 def checkpoint_of(request: StreamRequest) -> Path:

@@ -249,5 +249,5 @@ def channel_event(
     """What a channel told, as an event of the library."""
     copy, needs_channel = _COPIERS[type(event)]
     head: dict[str, Any] = {"channel": channel} if needs_channel else {}
-    told: ChannelEvent = copy(event, symbol=symbol, time_ns=time_ns, stream_position=stream_position, **head)
-    return told
+    made: ChannelEvent = copy(event, symbol=symbol, time_ns=time_ns, stream_position=stream_position, **head)
+    return made

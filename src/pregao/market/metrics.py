@@ -46,10 +46,10 @@ class Families:
         self._add(name, "gauge", help_text, value, labels)
 
     def _add(self, name: str, kind: str, help_text: str, value: float, labels: dict[str, object]) -> None:
-        told = ",".join(f'{key}="{str(each).translate(_ESCAPES)}"' for key, each in labels.items())
+        label_text = ",".join(f'{key}="{str(each).translate(_ESCAPES)}"' for key, each in labels.items())
         number = str(value) if isinstance(value, int) else repr(float(value))
         samples = self._families.setdefault(name, (kind, help_text, []))[2]
-        samples.append(f"{name}{{{told}}} {number}" if told else f"{name} {number}")
+        samples.append(f"{name}{{{label_text}}} {number}" if label_text else f"{name} {number}")
 
     def text(self) -> str:
         return "".join(f"{line}\n" for line in self._lines())

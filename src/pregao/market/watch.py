@@ -74,7 +74,7 @@ _UNINTERESTING: Final = (e.JoinStream, e.LeaveStream, e.SnapshotLoopComplete)
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class ChannelNotice:
     """Something that a channel said."""
 
     time_ns: int
@@ -112,7 +112,7 @@ class Watch:
         system: str = DEFAULT,
     ) -> None:
         self.packets = packets
-        self.notices: deque[Notice] = deque(maxlen=_KEPT)
+        self.notices: deque[ChannelNotice] = deque(maxlen=_KEPT)
         self._tapes: dict[int, Tape] = {}
         self._channels: Channels | SessionChannels
         if isinstance(packets, SessionPackets | ReplayedSessions):
@@ -130,7 +130,7 @@ class Watch:
                 self._take(self._summed_up(channel, events))
 
     def note(self, text: str, *, alarming: bool) -> None:
-        self.notices.append(Notice(self._channels.now_ns, text, alarming))
+        self.notices.append(ChannelNotice(self._channels.now_ns, text, alarming))
 
     # What people look at
 

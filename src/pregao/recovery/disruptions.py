@@ -25,7 +25,7 @@ from pregao.recovery.policy import RecoveryPolicy, Site, number_of
 from pregao.recovery.progress import Progress, ProgressInput
 from pregao.recovery.recovery import Recovery
 from pregao.recovery.sites import Sites
-from pregao.recovery.snapshots import Snapshots
+from pregao.recovery.snapshots import SnapshotRecovery
 from pregao.recovery.table import InstrumentTable
 
 
@@ -38,7 +38,7 @@ class Disruptions:
         sites: Sites,
         recovery: Recovery,
         definitions: InstrumentList,
-        snapshots: Snapshots,
+        snapshots: SnapshotRecovery,
         progress: Progress,
         keeper: Keeper,
         counters: ChannelCounters,

@@ -4,7 +4,7 @@ report = make_span_report("lake", date(2026, 11, 16), date(2026, 11, 22))
 report.html, report.summary
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -13,13 +13,30 @@ from typing import Any, Final, NamedTuple
 from pregao.lake.errors import LakeError
 from pregao.lake.lake import Lake
 from pregao.lake.quant.calendar import trading_days
+from pregao.report.charts.days import DayValue, day_chart
 from pregao.report.gathering.activity import activity
 from pregao.report.gathering.built import Day, dates_of
 from pregao.report.gathering.health import Health, health
-from pregao.report.markup import NOTHING, Child, Markup, compact, count, money, of, share, table, tag
+from pregao.report.markup import (
+    NOTHING,
+    Child,
+    Markup,
+    compact,
+    count,
+    figure,
+    label,
+    money,
+    nothing,
+    of,
+    section,
+    share,
+    table,
+    tag,
+    tiles,
+    verdict,
+)
 from pregao.report.page.page import ReportPage, document, open_lake
-from pregao.report.page.parts import label, nothing, section, tiles, verdict
-from pregao.report.summary import ReportSummary, Verdict, verdict_of
+from pregao.report.summary import DayVerdict, ReportSummary, verdict_of
 
 MOST_DAYS: Final = 366
 _LEVELS: Final = ("good", "warn", "bad")  # from the best to the worst
@@ -30,7 +47,7 @@ class DayFigures(NamedTuple):
     """What is kept of a day: numbers, so that a year of days is small."""
 
     day: date
-    verdict: Verdict
+    verdict: DayVerdict
     packets: int
     lost_a: int | None  # None: nobody captured this feed
     lost_b: int | None
@@ -70,9 +87,9 @@ class SpanFacts:
     def amounts(self) -> tuple[tuple[str | None, Decimal], ...]:
         """Dollars are not added to reais."""
         sums: dict[str | None, Decimal] = {}
-        for currency, amount in (told for each in self.days for told in each.amounts):
+        for currency, amount in (pair for each in self.days for pair in each.amounts):
             sums[currency] = sums.get(currency, Decimal(0)) + amount
-        return tuple(sorted(sums.items(), key=lambda told: -told[1]))
+        return tuple(sorted(sums.items(), key=lambda pair: -pair[1]))
 
 
 def gather_span(lake: Lake, first: date, last: date) -> SpanFacts:
@@ -107,22 +124,24 @@ def _errors(found: Health) -> int:
 # What is to be said of all
 
 
-def verdict_of_span(found: SpanFacts) -> Verdict:
+def verdict_of_span(found: SpanFacts) -> DayVerdict:
     """As bad as its worst day; a trading day that is not there is not complete either."""
     worst = max((_LEVELS.index(each.verdict.level) for each in found.days), default=0)
     complete = sum(each.verdict.level == "good" for each in found.days)
-    told = [f"{complete:,} of {of(len(found.days), 'day')} complete"]
+    sentences = [f"{complete:,} of {of(len(found.days), 'day')} complete"]
     for level in ("bad", "warn"):
         mine = [each for each in found.days if each.verdict.level == level]
-        told += [f"{each.day}: {each.verdict.head} {each.verdict.rest.rstrip('.')}" for each in mine[:_NAMED]]
+        sentences += [
+            f"{each.day}: {each.verdict.head} {each.verdict.rest.rstrip('.')}" for each in mine[:_NAMED]
+        ]
         if len(mine) > _NAMED:
-            told.append(f"and {of(len(mine) - _NAMED, 'day')} more like these")
+            sentences.append(f"and {of(len(mine) - _NAMED, 'day')} more like these")
     if found.missing:
         named = ", ".join(map(str, found.missing[:_NAMED])) + (", …" if len(found.missing) > _NAMED else "")
-        told.append(f"{of(len(found.missing), 'trading day')} not in this lake ({named})")
+        sentences.append(f"{of(len(found.missing), 'trading day')} not in this lake ({named})")
         worst = max(worst, 1)
     heads = ("Complete:", "Not all is there:", "Look closer:")
-    return Verdict(_LEVELS[worst], heads[worst], "; ".join(told) + ".")
+    return DayVerdict(_LEVELS[worst], heads[worst], "; ".join(sentences) + ".")
 
 
 def summarise_span(found: SpanFacts) -> ReportSummary:
@@ -171,12 +190,13 @@ _WORDS: Final = {"good": "complete", "warn": "not all", "bad": "look closer"}
 
 def span_page(found: SpanFacts) -> str:
     title = f"Pregão: {found.first} to {found.last}"
-    return document(title, found.version, _header(found), tag("main", _days(found), _said(found.days)))
+    parts = (_days(found), _charts(found), _said(found.days))
+    return document(title, found.version, _header(found), tag("main", *parts))
 
 
 def _header(found: SpanFacts) -> Markup:
     where = f"{found.uri} · lake version {found.version}"
-    told = [money(amount, currency) for currency, amount in found.amounts]
+    amounts = [money(amount, currency) for currency, amount in found.amounts]
     return tag(
         "header",
         tag("p", "Pregão · trading days of B3", class_="kicker"),
@@ -186,7 +206,7 @@ def _header(found: SpanFacts) -> Markup:
             ("Trading days", count(len(found.days)), f"{count(len(found.missing))} not in this lake"),
             ("Messages", compact(found.total("messages")), of(found.total("packets"), "packet")),
             ("Trades", compact(found.total("trades")), f"in {of(len(found.days), 'day')}"),
-            ("Amount traded", told[0] if told else NOTHING, ", ".join(told[1:]) or "of all days"),
+            ("Amount traded", amounts[0] if amounts else NOTHING, ", ".join(amounts[1:]) or "of all days"),
         ),
     )  # fmt: skip
 
@@ -207,8 +227,8 @@ def _days(found: SpanFacts) -> Markup:
     return section("days", "Day by day", note, verdict(*whole), made)
 
 
-def _mark(told: Verdict) -> Markup:
-    return label({"good": "calm"}.get(told.level, told.level), _WORDS[told.level])
+def _mark(judged: DayVerdict) -> Markup:
+    return label({"good": "calm"}.get(judged.level, judged.level), _WORDS[judged.level])
 
 
 def _row(
@@ -221,6 +241,34 @@ def _row(
         count(each.packets), *lost, *map(count, figures), f"{count(each.matches)} of {count(each.compared)}",
         f"{count(each.agreeing)} of {count(each.judged)}", count(each.errors),
     ]  # fmt: skip
+
+
+def _charts(found: SpanFacts) -> Markup:
+    """One below the other, with the same place for each day. Money is that of the currency that has most."""
+    currency = found.amounts[0][0] if found.amounts else None
+    figures: list[tuple[str, str, str, Callable[[DayFigures], tuple[float, str]]]] = [
+        ("messages", "Messages a day", "messages", lambda day: (day.messages, of(day.messages, "message"))),
+        ("trades", "Trades a day", "trades", lambda day: (day.trades, of(day.trades, "trade"))),
+        ("lost", "Packets lost on both feeds", "lost", lambda day: (day.lost, of(day.lost, "packet"))),
+    ]  # fmt: skip
+    if found.amounts:
+
+        def traded(day: DayFigures) -> tuple[float, str]:
+            amount = dict(day.amounts).get(currency, Decimal(0))
+            return float(amount), money(amount, currency)
+
+        title = f"Amount traded a day, {currency or 'no currency told'}"
+        figures.insert(2, ("amounts", title, "volume", traded))
+    known = {each.day: each for each in found.days}
+    drawn = []
+    for key, title, class_, figure_of in figures:
+        values = [
+            DayValue(day, *figure_of(known[day])) if day in known else DayValue(day, None, "not in this lake")
+            for day in sorted({*known, *found.missing})
+        ]
+        chart = day_chart(values, key=f"days-{key}", title=title, class_=class_)
+        drawn.append(figure(chart, caption=title))
+    return section("charts", "The days beside each other", "", *drawn)
 
 
 def _said(days: Sequence[DayFigures]) -> Markup:

@@ -1,10 +1,13 @@
 """A page of several days: its figures are those that SQL of our own finds in the lake's tables."""
 
+import re
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, timedelta
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import duckdb
 import pytest
@@ -13,6 +16,7 @@ from pregao.cli.main import main
 from pregao.lake.errors import LakeError
 from pregao.lake.lake import Lake
 from pregao.report import make_span_report
+from pregao.report.charts.days import DayValue, day_chart
 from tests.kits.lakes import build, make_days
 
 MONDAY, SUNDAY = date(2026, 11, 16), date(2026, 11, 22)  # the week 2026-W47
@@ -114,6 +118,46 @@ def test_days_that_are_not_there_are_said(page: str) -> None:
     assert list(rows) == ["2026-11-16", "2026-11-17", "2026-11-18", "2026-11-19", "all"]
     assert rows["2026-11-18"][1] == rows["2026-11-19"][1] == "not in this lake"
     assert "2 trading days not in this lake (2026-11-18, 2026-11-19)" in page
+
+
+def test_charts_show_the_figures_of_the_days(lake: Path, page: str) -> None:
+    """A column for each day that is there, as high as its figure; the others have an empty place."""
+    charts = {name: each for each in _charts(page) if (name := each.get("id"))}
+    assert set(charts) == {"days-messages", "days-trades", "days-amounts", "days-lost"}
+    by_day = [found for _, found in _by_sql(lake)][:2]
+    for name in ("messages", "trades", "lost"):
+        chart, figures = charts[f"days-{name}"], [found[name] for found in by_day]
+        tips = [rect.attrib["data-tip"] for rect in chart.iter("rect")]  # whose lines XML joins by a blank
+        assert [tip.split(" ")[0] for tip in tips] == [f"2026-11-{day}" for day in (16, 17, 18, 19)]
+        assert [_number(tip.split(" ")[1]) for tip in tips[:2]] == figures
+        assert tips[2].endswith(" not in this lake")
+        heights = _column_heights(chart)
+        assert len(heights) == 2
+        assert heights[0] * figures[1] == pytest.approx(heights[1] * figures[0], rel=0.02)
+
+
+def _charts(page: str) -> list[ElementTree.Element]:
+    return [ElementTree.fromstring(found) for found in re.findall(r"<svg .*?</svg>", page, re.DOTALL)]
+
+
+def _column_heights(chart: ElementTree.Element) -> list[float]:
+    """A column is drawn from the bottom up, across, and down again."""
+    (path,) = chart.iter("path")
+    ends = re.findall(r"M[-\d.]+ ([-\d.]+)V([-\d.]+)h[-\d.]+V", path.attrib["d"])
+    return [float(bottom) - float(top) for bottom, top in ends]
+
+
+def test_a_year_of_days_has_room_for_its_names() -> None:
+    days = [date(2026, 1, 1) + timedelta(days=number) for number in range(250)]
+    drawn = day_chart(
+        [DayValue(day, float(number), str(number)) for number, day in enumerate(days)],
+        key="year", title="A year", class_="messages",
+    )  # fmt: skip
+    chart = ElementTree.fromstring(str(drawn))
+    places = [float(text.attrib["x"]) for text in chart.iter("text") if "2026-" in (text.text or "")]
+    assert 5 < len(places) < 20
+    assert min(right - left for left, right in pairwise(places)) > 60
+    assert len(_column_heights(chart)) == 249
 
 
 def test_the_page_needs_nothing_else(page: str) -> None:

@@ -2,11 +2,13 @@
 
 Entries of a message have few of the fields that their template has, and the same ones again and again. So
 what the absent fields come to is found once for each set of fields (a shape), and an entry costs as much as
-the fields that it has. What has a shape of another kind (a sequence inside, a tail) is left to `encoder`.
+the fields that it has. An entry that is alone in its message, as most are, has no previous values: its shape
+is simpler still. What has a shape of another kind (a sequence inside, a tail) is left to `encoder`.
 """
 
 from collections.abc import Callable, Mapping
 from collections.abc import Sequence as Entries
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from pregao.codecs.fast.templates import FastType, Field, Instruction, Operator, Sequence, SplitDecimal
@@ -15,6 +17,7 @@ from pregao.model.errors import EncodeError
 
 _FIXED, _PLAIN, _DEFAULT, _PREVIOUS, _DELTA, _DECIMAL = range(6)
 _UNSET: Final = object()  # nothing was sent yet: not the same as empty
+_WRITTEN: Final = 1 << 13  # values of a field whose bytes are kept: dates, times and firms come again
 
 Writer = Callable[[Any], bytes]
 
@@ -35,6 +38,7 @@ class _Shape(NamedTuple):
     bits: int  # those that are set whatever the values are
     width: int
     steps: tuple[_Step, ...]
+    maps: dict[int, bytes]  # by bits
 
 
 class EntryEncoder:
@@ -43,10 +47,12 @@ class EntryEncoder:
     def __init__(self, template: str, sequence: Sequence) -> None:
         self._template, self._sequence = template, sequence
         self._shapes: dict[tuple[str, ...], _Shape | None] = {}
-        self._maps: dict[tuple[int, int], bytes] = {}
+        self._alone: dict[tuple[str, ...], _Shape | None] = {}
 
     def encode(self, entries: Entries[Mapping[str, Any]]) -> bytes | None:
         """All entries, without their number; None: there is one that this cannot do."""
+        if len(entries) == 1:
+            return self._encode_alone(entries[0])
         state: dict[str, Any] = {}
         parts: list[bytes] = []
         for entry in entries:
@@ -59,6 +65,39 @@ class EntryEncoder:
             if shape is None:
                 return None
             self._entry(entry, shape, state, parts)
+        return b"".join(parts)
+
+    def _encode_alone(self, entry: Mapping[str, Any]) -> bytes | None:
+        """The only entry of a message: nothing was sent before it."""
+        if None in entry.values():
+            entry = {name: value for name, value in entry.items() if value is not None}
+        key = tuple(entry)
+        if key not in self._alone:
+            shape = self._shape(entry)
+            self._alone[key] = None if shape is None else _alone(shape, entry)
+        found = self._alone[key]
+        if found is None:
+            return None
+        bits, width, steps, maps = found
+        parts = [b""]
+        for code, name, bit, write, initial, _, _, at_exponent, write_exponent in steps:
+            if code == _PLAIN:
+                parts.append(write(entry[name]))
+            elif code == _FIXED:
+                parts.append(initial)
+            elif code == _DEFAULT:
+                value = entry[name]
+                if value != initial:
+                    bits |= bit
+                    parts.append(write(value))
+            else:
+                mantissa, exponent = entry[name]
+                if exponent != at_exponent:
+                    bits |= bit
+                    assert write_exponent is not None
+                    parts.append(write_exponent(exponent))
+                parts.append(write(mantissa - initial))
+        parts[0] = maps.get(bits) or _map(bits, width, maps)
         return b"".join(parts)
 
     def _entry(
@@ -97,14 +136,7 @@ class EntryEncoder:
                     parts.append(write_exponent(exponent))
                 parts.append(write(mantissa - state.get(name, initial)))
                 state[name] = mantissa
-        parts[place] = self._map(bits, shape.width)
-
-    def _map(self, bits: int, width: int) -> bytes:
-        known = self._maps.get((bits, width))
-        if known is None:
-            told = [bool(bits >> place & 1) for place in range(width)]
-            known = self._maps[bits, width] = write_map(told) if width else b""
-        return known
+        parts[place] = shape.maps.get(bits) or _map(bits, shape.width, shape.maps)
 
     def _shape(self, entry: Mapping[str, Any]) -> _Shape | None:
         """What entries that have these fields come to."""
@@ -126,7 +158,7 @@ class EntryEncoder:
             steps += step
             bits |= sets << width
             width += _bits_of(first, absent=absent)
-        return _Shape(bits, width, tuple(_joined(steps)))
+        return _Shape(bits, width, tuple(_joined(steps)), {})
 
     def _step(self, each: Instruction, *, absent: bool, bit: int) -> tuple[list[_Step] | None, int]:
         if isinstance(each, SplitDecimal):
@@ -156,6 +188,36 @@ class EntryEncoder:
             return [_Step(_DELTA, each.name, 0, _wide(each.optional), each.initial or 0)], 0
         code = _PLAIN if operator is Operator.NONE else _DEFAULT
         return [_Step(code, each.name, bit, _writer(each), _initial(each))], 0
+
+
+def _map(bits: int, width: int, maps: dict[int, bytes]) -> bytes:
+    known = maps[bits] = write_map([bool(bits >> place & 1) for place in range(width)]) if width else b""
+    return known
+
+
+def _alone(shape: _Shape, entry: Mapping[str, Any]) -> _Shape:
+    """The same of an entry before which nothing was sent: what it is compared with is known."""
+    bits = shape.bits
+    steps: list[_Step] = []
+    for step in shape.steps:
+        if step.code == _DELTA:
+            steps.append(step._replace(code=_PLAIN, write=_shifted(step.write, step.initial)))
+        elif step.code != _PREVIOUS:
+            steps.append(step)
+        elif step.name not in entry:
+            if step.initial is not None:
+                bits |= step.bit
+                steps.append(_Step(_FIXED, "", 0, bytes, NULL))
+        elif step.initial is None:
+            bits |= step.bit
+            steps.append(step._replace(code=_PLAIN))
+        else:
+            steps.append(step._replace(code=_DEFAULT))
+    return _Shape(bits, shape.width, tuple(_joined(steps)), {})
+
+
+def _shifted(write: Writer, base: int) -> Writer:
+    return (lambda value: write(value - base)) if base else write
 
 
 def _bits_of(each: Field | SplitDecimal, *, absent: bool) -> int:
@@ -206,6 +268,7 @@ def _writer(each: Field) -> Writer:
         return _integer(each)
     nullable, name = each.optional, each.name
 
+    @lru_cache(maxsize=_WRITTEN)
     def write(value: str) -> bytes:
         if not value.isascii():
             raise EncodeError(f"{value!r:.40} is no ASCII", message="entry", field=name)
@@ -222,6 +285,7 @@ def _integer(each: Field) -> Writer:
     low, high, nullable, name = each.type.minimum, each.type.maximum, each.optional, each.name
     encode = write_signed if each.type.is_signed else write_unsigned
 
+    @lru_cache(maxsize=_WRITTEN)
     def write(value: int) -> bytes:
         if not low <= value <= high:
             raise EncodeError(f"{value!r:.40} is no {each.type.name}", message="entry", field=name)

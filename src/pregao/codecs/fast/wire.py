@@ -236,7 +236,7 @@ def write_ascii(value: bytes | None, nullable: bool) -> bytes:
         return NULL
     if not value or value[0] == 0:
         value = b"\0" * (1 + nullable) + value
-    return value[:-1] + bytes((value[-1] | STOP,))
+    return value[:-1] + _SINGLE[value[-1] & 0x7F]
 
 
 def write_byte_vector(value: bytes | None, nullable: bool) -> bytes:

@@ -20,7 +20,8 @@ LEVEL = 6
 STEP = 65_536  # inflated bytes at once
 MAX_INFLATED = 64 << 20  # of what is received at once
 _RAW = -15
-_ZLIB_FIRST, _PLAIN_FIRST = 0x78, ord("8")
+_PLAIN_FIRST = ord("8")  # a window of 2^11 bytes would begin so too: nobody uses that one
+_DEFLATE_METHOD, _WIDEST = 8, 7  # of the first byte of a zlib stream: its lower half, and at most its upper
 
 
 def deflate_body(data: bytes) -> bytes:
@@ -70,7 +71,8 @@ class StreamDeflater:
 
 
 class StreamInflater:
-    """The client's side. By its first byte a stream is compressed or plain (`compress = false`)."""
+    """The client's side. By its first byte a stream is compressed or plain (`compress = false`). Where a
+    compressed one ends, another may begin."""
 
     def __init__(self, step: int = STEP, max_inflated: int = MAX_INFLATED) -> None:
         self.step, self.max_inflated = step, max_inflated
@@ -96,6 +98,8 @@ class StreamInflater:
             return
         at_once, piece = 0, b""
         while data or len(piece) == self.step:  # a full step may have left output behind
+            if self._inflater.eof and data:
+                self._inflater = zlib.decompressobj()
             try:
                 piece = self._inflater.decompress(data, self.step)
             except zlib.error as error:
@@ -107,11 +111,10 @@ class StreamInflater:
                 raise DecodeError(Fault.FIX_TOO_LARGE, self.received, detail)
             if piece:
                 yield piece
-            if self._inflater.eof:
-                raise DecodeError(Fault.FIX_DEFLATE, self.received, "the stream ends within the connection")
-            data = self._inflater.unconsumed_tail
+            data = self._inflater.unused_data if self._inflater.eof else self._inflater.unconsumed_tail
 
     def _begin(self, first: int) -> None:
         self._is_plain = first == _PLAIN_FIRST
-        if not self._is_plain and first != _ZLIB_FIRST:
+        is_zlib = first & 0x0F == _DEFLATE_METHOD and first >> 4 <= _WIDEST
+        if not self._is_plain and not is_zlib:
             raise DecodeError(Fault.FIX_DEFLATE, 0, "neither a compressed nor a plain FIX stream")

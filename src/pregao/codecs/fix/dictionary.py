@@ -70,7 +70,8 @@ class MessageSpec:
 
 @dataclass(frozen=True, slots=True)
 class Dictionary:
-    """All that a reader, a writer and a validator ask. `tags` finds a tag by its bytes."""
+    """All that a reader, a writer and a validator ask. `tags` finds a tag by its bytes, `plain_tags` those
+    that are not the length of another field."""
 
     begin_string: bytes
     header: FieldBlock
@@ -79,11 +80,14 @@ class Dictionary:
     fields: dict[int, FieldSpec]
     data_of_length: dict[int, int] = field(init=False)
     tags: dict[bytes, int] = field(init=False)
+    plain_tags: dict[bytes, int] = field(init=False)
 
     def __post_init__(self) -> None:
         put = object.__setattr__
         put(self, "tags", {b"%d" % tag: tag for tag in self.fields})
         put(self, "data_of_length", dict(self._lengths()))
+        plain = {name: tag for name, tag in self.tags.items() if tag not in self.data_of_length}
+        put(self, "plain_tags", plain)
 
     def _lengths(self) -> Iterator[tuple[int, int]]:
         """Which length field counts which data field. In every block the data stands right after its length:

@@ -9,6 +9,7 @@ and the text around its values are worked out once and kept.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from operator import itemgetter
 from typing import Any, TypeAlias
 
@@ -23,6 +24,7 @@ Given: TypeAlias = "FixValue | Sequence[Fields]"
 Fields: TypeAlias = Mapping[int, Any]  # Given: a value as bytes, typed, or the entries of a group
 
 MAX_SHAPES = 20_000
+_NO_ENTRIES = (str, bytes, tuple)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,13 @@ class Encoder:
             tags = tuple(sorted(header))
             shape = _Shape(tags, itemgetter(*tags), b"".join(b"%d=%%b\x01" % tag for tag in tags), True, ())
             self._keep((0, tuple(header)), shape)
+        try:  # all of them bytes, and nothing in them: looked at once
+            values = shape.take(header)
+            data: bytes = shape.template % values
+            if len(shape.tags) > 1 and all(values) and data.count(SOH) == len(values):
+                return data
+        except TypeError:
+            pass
         return shape.template % tuple([_value(header[tag], own[tag].field, "header") for tag in shape.tags])
 
     def _shape_of(self, fields: Fields, block: FieldBlock, message: str) -> _Shape:
@@ -116,6 +125,9 @@ class Encoder:
     def _entries(self, entries: list[Fields], group: FieldBlock, message: str) -> bytes:
         """Entries whose values are all bytes are put together first and looked at once: in no value may be a
         delimiter, and none may be empty. Where it looks so, or values are typed, one after the other."""
+        alike = self._entries_alike(entries, group, message) if len(entries) > 1 else None
+        if alike is not None:
+            return alike
         parts, fields, shape = [], 0, _NOTHING
         last: tuple[int, ...] = ()
         try:
@@ -135,9 +147,27 @@ class Encoder:
             pass
         return b"".join([self._block(entry, group, message) for entry in entries])
 
+    def _entries_alike(self, entries: list[Fields], group: FieldBlock, message: str) -> bytes | None:
+        """The same of entries that all have the same tags, with one text for all; None where they do not, or
+        something is to be looked at."""
+        shape, count = self._shape_of(entries[0], group, message), len(entries)
+        width = len(shape.tags)
+        if width < 2 or not shape.plain or sum(map(len, entries)) != width * count:
+            return None
+        try:
+            values = tuple(chain.from_iterable(map(shape.take, entries)))
+            data = shape.template * count % values
+        except (KeyError, TypeError):
+            return None
+        return data if all(values) and data.count(SOH) == len(values) else None
+
     def _block(self, fields: Fields, block: FieldBlock, message: str) -> bytes:
         shape = self._shape_of(fields, block, message)
-        values = [self._given(fields[tag], tag, block, message) for tag in shape.tags]
+        plain, values = block.plain, []
+        for tag in shape.tags:
+            value = fields[tag]
+            ready = type(value) is bytes and value and tag in plain and SOH not in value
+            values.append(value if ready else self._given(value, tag, block, message))
         for length, data_at in shape.data:
             if int(values[length]) != len(values[data_at]):
                 raise EncodeError("a length that is not its data's", message=message, field=block.name)
@@ -164,10 +194,10 @@ class Encoder:
         group = block.groups.get(tag)
         if group is None:
             return _value(value, block.own[tag].field, message)
-        if isinstance(value, str | bytes | tuple) or not isinstance(value, Sequence):
+        if type(value) is not list and (isinstance(value, _NO_ENTRIES) or not isinstance(value, Sequence)):
             raise EncodeError("a group is a list of entries", message=message, field=group.name)
-        entries: list[Fields] = list(value)  # type: ignore[arg-type]
-        return b"%d=%d\x01" % (tag, len(entries)) + self._entries(entries, group, message)
+        entries: list[Fields] = value if type(value) is list else list(value)  # type: ignore[arg-type]
+        return b"%d=%d\x01%b" % (tag, len(entries), self._entries(entries, group, message))
 
 
 def _value(value: Given, spec: FieldSpec, message: str) -> bytes:

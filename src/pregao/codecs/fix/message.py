@@ -103,11 +103,12 @@ class FixMessage:
 
 
 def byte_sum(data: bytes) -> int:
-    """The sum of all bytes. adler32 has it modulo 65521, which 256 bytes never reach: ten times the speed of
-    adding them up in Python."""
-    if len(data) <= 256:
+    """The sum of all bytes. adler32 has it modulo 65521, which 256 bytes never reach, nor 512 of ASCII: ten
+    times the speed of adding them up in Python."""
+    step = 512 if data.isascii() else 256
+    if len(data) <= step:
         return (adler32(data) & 0xFFFF) - 1
     total = 0
-    for at in range(0, len(data), 256):
-        total += (adler32(data[at : at + 256]) & 0xFFFF) - 1
+    for at in range(0, len(data), step):
+        total += (adler32(data[at : at + step]) & 0xFFFF) - 1
     return total

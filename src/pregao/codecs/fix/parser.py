@@ -39,11 +39,9 @@ def _split(raw: bytes, dictionary: Dictionary) -> tuple[Sequence[int], Sequence[
     if frame and len(frame) <= 2 * MAX_FIELDS and frame == b"=\x01" * (len(frame) // 2) and raw.endswith(SOH):
         pieces = raw.replace(b"=", SOH).split(SOH)
         try:
-            tags = list(map(known.__getitem__, pieces[:-1:2]))
+            return list(map(dictionary.plain_tags.__getitem__, pieces[:-1:2])), pieces[1::2]
         except KeyError:
-            tags = []
-        if tags and lengths.keys().isdisjoint(tags):
-            return tags, pieces[1::2]
+            pass
     pieces = raw.split(SOH)
     if pieces.pop() or not pieces:
         raise DecodeError(Fault.FIX_FIELD, len(raw), "the last field has no delimiter")
@@ -158,11 +156,16 @@ class _Parser:
                     following += 1
                 if following < len(tags) and not any(tags[following] in each.own for each in outer):
                     break
-            entry: Entry = dict(zip(tags[at:following], values[at:following], strict=True))
-            if len(entry) != following - at or not plain.issuperset(entry):
+            shape, width = tags[at:following], following - at
+            entry: Entry = dict(zip(shape, values[at:following], strict=True))
+            if len(entry) != width or not plain.issuperset(entry):
                 break
             entries.append(entry)
             at = following
+            # More of the same shape, except the last: who follows it is no entry.
+            while at + width < len(tags) and tags[at + width] == lead and tags[at : at + width] == shape:
+                entries.append(dict(zip(shape, values[at : at + width], strict=True)))
+                at += width
             lead = lead if at < len(tags) and tags[at] == lead else -1
         return at
 

@@ -63,9 +63,7 @@ def fill(row: Any, entry: Entry, *, snapshot: bool = False) -> DecodeError | Non
         row[name] = NULL
     row["security_id"] = number_of(text_of(entry, 48))
     row["stream"] = (text_of(entry, 1500) or b"E")[0]
-    row["time_ns"] = moment_of(entry, 272, 273)
-    days = days_of(entry, 75) if 75 in entry else days_of(entry, 272)
-    row["trade_date"] = days if 0 < days < 1 << 16 else 0
+    untimed = _fill_times(row, entry)
     row["action"] = Action.NEW if snapshot else _action(text_of(entry, 279))
     kind = text_of(entry, 269) or b""
     filler = _FILLERS.get(kind)
@@ -73,9 +71,20 @@ def fill(row: Any, entry: Entry, *, snapshot: bool = False) -> DecodeError | Non
         raise unknown(269, kind)
     filler(row, entry)
     if kind in (b"0", b"1"):
-        return _book(row, entry, snapshot=snapshot)
+        return _book(row, entry, snapshot=snapshot) or untimed
     if kind == b"2":
-        return _told_trade(row, entry, snapshot=snapshot)
+        return _told_trade(row, entry, snapshot=snapshot) or untimed
+    return untimed
+
+
+def _fill_times(row: Any, entry: Entry) -> DecodeError | None:
+    """A time that cannot be read is a finding; what happened then happened all the same."""
+    try:
+        row["time_ns"] = moment_of(entry, 272, 273)
+        days = days_of(entry, 75) if 75 in entry else days_of(entry, 272)
+        row["trade_date"] = days if 0 < days < 1 << 16 else 0
+    except DecodeError as error:
+        return error
     return None
 
 
@@ -112,10 +121,14 @@ def _book(row: Any, entry: Entry, *, snapshot: bool) -> DecodeError | None:
     if row["id"] == NULL:
         raise DecodeError(Fault.FIX_UNKNOWN_VALUE, 0, f"37={entry.get(37)!r:.40}")
     row["firm"] = firm_of(entry, 288 if row["side"] == 1 else 289)
-    row["inserted_ns"] = moment_of(entry, 37016, 37017)
     row["other"] = quantity(entry, 37780)
     _lending(row, entry)
-    return _first_unknown(276, conditions, _QUOTE_CONDITIONS)
+    other = _first_unknown(276, conditions, _QUOTE_CONDITIONS)
+    try:
+        row["inserted_ns"] = moment_of(entry, 37016, 37017)
+    except DecodeError as error:
+        return other or error
+    return other
 
 
 def _level(

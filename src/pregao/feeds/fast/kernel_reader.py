@@ -15,7 +15,7 @@ from pregao.feeds.fast.kernels.gathering import gather, size_of
 from pregao.feeds.fast.kernels.layout import CONTEXT_FIELDS, ENTRY_FIELDS, ROOT_FIELDS, SHAPE_WORDS
 from pregao.feeds.fast.reader import BookShape, FastReader, KnownLists, joined
 from pregao.feeds.port import Array, Reading, RowFault
-from pregao.kernel_context import Context
+from pregao.kernels import Context
 from pregao.model.rows import ROW, Rows
 
 FEW: Final = 4  # messages: so few are sooner read one by one

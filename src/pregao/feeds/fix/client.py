@@ -14,7 +14,6 @@ from pregao.codecs.fix import Dictionary, FixMessage, ValueFormatError
 from pregao.codecs.fix.compression import StreamInflater
 from pregao.feeds.fix.requests import FixRequests
 from pregao.feeds.fix.settings import ConnectionSettings
-from pregao.feeds.port import SessionMessage
 from pregao.feeds.session_port import (
     ConnectWanted,
     DisconnectWanted,
@@ -24,6 +23,7 @@ from pregao.feeds.session_port import (
     SessionCounters,
     SessionEvent,
     SessionLost,
+    SessionMessage,
     SessionStatus,
 )
 from pregao.model.errors import DecodeError

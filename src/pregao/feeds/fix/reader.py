@@ -5,6 +5,7 @@ row for each instrument; 35=B is a NEWS row. All else is OTHER: it says nothing 
 definitions say a system has: `_fill_entries`, `_name_definitions`, `_definition_of` and `_fill_status`.
 """
 
+import re
 from ctypes import string_at
 from typing import Any, Final
 
@@ -22,6 +23,8 @@ WIDE_FIELDS: Final = (
 )  # fmt: skip
 SHARED_TAGS: Final[tuple[int, ...]] = (48, 75, 1021)  # of a message, by all its entries
 INCREMENTAL, SNAPSHOT, LIST, STATUS, NEWS = b"X", b"W", b"y", b"f", b"B"
+_OF_BOOKS: Final = re.compile(rb"8=[^\x01]*\x019=[0-9]*\x0135=[XW]\x01")
+_SECURITY_ID: Final = re.compile(rb"\x0148=([0-9]{1,18})(?=\x01)")
 
 
 class FixReader:
@@ -68,14 +71,15 @@ class FixReader:
         return Reading(np.concatenate(found) if found else blank(0), faults, whole=True)
 
     def _read_one(self, index: int, offsets: Array, at: Array, epochs: Array, faults: list[RowFault]) -> Rows:
+        text = self._text(index)
         try:
-            rows = self._rows(self._text(index), index, faults)
+            rows = self._rows(text, index, faults)
         except DecodeError as error:
             faults.append(RowFault(error.fault, index, error.offset, 0))
-            return blank(0)
+            rows = suspects_in(text)
         except OverflowError:  # a number that its field of the row cannot hold
             faults.append(RowFault(Fault.FIX_BEYOND_SCALE, index, 0, 0))
-            return blank(0)
+            rows = suspects_in(text)
         rows["packet"], rows["at"], rows["sequence_version"] = index, at[index], epochs[index]
         rows["price"][_points_at(rows)] = int(offsets[index])
         return rows
@@ -196,6 +200,13 @@ def suspect(entry: Entry) -> Rows:
     row = blank(1)
     row["kind"], row["security_id"] = Kind.OTHER, values.number_of(values.text_of(entry, 48))
     return row
+
+
+def suspects_in(text: bytes) -> Rows:
+    """All instruments that a message about books names, where it cannot be read: groups whose entries cannot
+    be told apart, say. What it says of them is lost."""
+    found = _OF_BOOKS.match(text) and dict.fromkeys(_SECURITY_ID.findall(text))
+    return np.concatenate([blank(0), *(suspect({48: each}) for each in found or ())])
 
 
 def fill_status_head(row: Any, body: Entry) -> None:

@@ -196,8 +196,7 @@ class FixRequests:
         elif asked and self._under_way is not None:
             self._under_way.answers += len(listed)
             self._due_ns = now_ns + self._connection.answer_ns
-            total = number_of(message.get(393))
-            if message.flag(893) or (total != NULL and self._under_way.answers >= total):
+            if _is_last(message, 393, self._under_way.answers, is_empty=not listed):
                 self._done()
                 yield from self._end_list()
 
@@ -229,8 +228,7 @@ class FixRequests:
             return
         request.answers += security_id != NULL
         self._due_ns = now_ns + self._connection.answer_ns
-        total = number_of(message.get(911))
-        if message.flag(893) or (total != NULL and request.answers >= total):
+        if _is_last(message, 911, request.answers, is_empty=security_id == NULL):
             self._done()
             is_last = not any(each.kind is RequestKind.MARKET_DATA for each in self._waiting)
             yield SnapshotsTaken(request.name, request.answers, is_last)
@@ -255,6 +253,13 @@ class FixRequests:
         yield RequestRefused(f"{request.kind.value} {name}", reason_text(message, reason))
         if request.kind is RequestKind.INSTRUMENTS:
             yield from self._end_list()
+
+
+def _is_last(message: FixMessage, total_tag: int, answers: int, *, is_empty: bool) -> bool:
+    """Whether nothing follows of an answer: 893 says so, or as many came as were promised, or, where nobody
+    counts, one of nothing."""
+    total = number_of(message.get(total_tag))
+    return message.flag(893) or (is_empty if total == NULL else answers >= total)
 
 
 def symbol_of(entry: Entry) -> str:

@@ -26,9 +26,8 @@ from pregao.lake.plan.index import (
 )
 from pregao.lake.plan.scan import ScanSettings, content_of
 from pregao.lake.plan.slicing import FROM_FIRST, TO_LAST, Slice
-from pregao.lake.plan.stored import look
+from pregao.lake.plan.stored import look, on_this_machine
 from pregao.lake.plan.units import LakeUnit, UnitStream
-from pregao.lake.store.location import is_remote
 from pregao.model.errors import CaptureError, Fault
 from pregao.model.streams import Feed, Stream
 
@@ -73,8 +72,6 @@ class _Seen:
 
 def scan_sessions(path: str, settings: ScanSettings) -> FileIndex:
     """As `scan.scan_capture`, of a capture of sessions."""
-    if is_remote(path):
-        raise CaptureError("journals of sessions are read from files of this machine only", file=path)
     layout = open_layout(path, settings.scratch)
     units = SessionUnits(load_stored_sessions(settings.system))
     seen: dict[str, _Seen] = {}
@@ -101,7 +98,8 @@ def scan_sessions(path: str, settings: ScanSettings) -> FileIndex:
 
 
 def _items(units: SessionUnits, path: str) -> Iterator[Item]:
-    yield from units.read(path)
+    with on_this_machine(path) as copy:
+        yield from units.read(path, copy)
     yield from units.finish()
 
 

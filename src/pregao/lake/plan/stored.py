@@ -10,6 +10,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any, BinaryIO, Final, NamedTuple, cast
 
 import numpy as np
@@ -143,6 +144,20 @@ def open_remote(path: str) -> RemoteFile:
         place = Location(path)
         file = place.filesystem.open_input_file(place.root)
         return RemoteFile(path, file, _version(place, file))
+
+
+@contextmanager
+def on_this_machine(path: str) -> Iterator[str]:
+    """A file that is read from its beginning to its end, while that lasts: its own path, or that of a copy of
+    what a store has."""
+    if not is_remote(path):
+        yield path
+        return
+    with open_remote(path) as source, NamedTemporaryFile(prefix="pregao-copy-") as copy:
+        while data := source.read(_LONGEST_READ):
+            copy.write(data)
+        copy.flush()
+        yield copy.name
 
 
 def _version(place: Location, file: Any) -> str:

@@ -16,6 +16,7 @@ from pregao.feeds.registry import load_stored_sessions
 from pregao.lake.plan.index import EPOCH, NUMBER_BITS, NUMBER_MASK, Array
 from pregao.lake.plan.sessions import days_of, times_of
 from pregao.lake.plan.slicing import Slice
+from pregao.lake.plan.stored import on_this_machine
 from pregao.lake.slices.feeds import Merged
 from pregao.lake.slices.kernels.merging import ABSENT
 from pregao.model.rows import NULL
@@ -126,7 +127,8 @@ def read_places(slice_: Slice) -> Iterator[PlacedBatch | PlacedFault]:
 
 def _items(units: SessionUnits, paths: list[str]) -> Iterator[Item]:
     for path in paths:
-        yield from units.read(path)
+        with on_this_machine(path) as copy:
+            yield from units.read(path, copy)
     yield from units.finish()
 
 

@@ -8,17 +8,16 @@ import fcntl
 import os
 import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pregao.lake.errors import LakeConflictError, LakeError
 from pregao.lake.plan.stored import Stored
-from pregao.lake.spark.failures import told as told_in_one_line
+from pregao.lake.spark.failures import named_failure
 from pregao.lake.streaming import indexes
 from pregao.lake.streaming.source import FORMAT, LOG, BatchReport, FolderSource
-from pregao.lake.streaming.streamer import Streamer
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -37,11 +36,23 @@ class StoppingError(LakeError):
     """A batch that was asked for after the end."""
 
 
+class Advancing(Protocol):
+    """Who makes a batch of new captures: of channels (`streamer`) or of sessions (`sessions`)."""
+
+    def advance(
+        self, files: Sequence[Stored], *, finish: bool = False, note: Mapping[str, Any] | None = None
+    ) -> BatchReport: ...
+
+    def is_due(self) -> bool:
+        """Whether there is something to do without new captures."""
+        ...
+
+
 class LakeStreaming:
     """Every `every_s` seconds, or once with what is there (None)."""
 
     def __init__(
-        self, spark: "SparkSession", streamer: Streamer, checkpoint: Path, on_batch: OnBatch, *,
+        self, spark: "SparkSession", streamer: Advancing, checkpoint: Path, on_batch: OnBatch, *,
         every_s: float | None = None, most_files: int = 0,
     ) -> None:  # fmt: skip
         self._spark, self._streamer, self._checkpoint, self._on_batch = spark, streamer, checkpoint, on_batch
@@ -120,7 +131,7 @@ class LakeStreaming:
             raise self._failure
         error = query.exception()
         if error is not None and self._failure is None:
-            raise told_in_one_line(error) from error
+            raise named_failure(error) from error
 
 
 def _was_too_slow(query: "StreamingQuery") -> bool:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Final
 
@@ -196,5 +197,16 @@ def is_open(row: dict[str, Any]) -> bool:
 
 def awaits_deriving(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Rows of units whose computed tables are behind."""
-    states = ((row, StreamState.of_plan(row["plan"])) for row in rows)
-    return [row for row, state in states if state is not None and not state.derived]
+    return [row for row in rows if (_is_behind if is_open(row) else _is_finished_behind)(row["plan"])]
+
+
+def _is_behind(plan: str | None) -> bool:
+    state = StreamState.of_plan(plan)
+    return state is not None and not state.derived
+
+
+@lru_cache(
+    maxsize=1 << 10
+)  # what a finished unit says does not change, and each batch asks for the last days
+def _is_finished_behind(plan: str | None) -> bool:
+    return _is_behind(plan)

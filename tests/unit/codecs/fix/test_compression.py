@@ -94,6 +94,22 @@ def test_streams_of_others_are_read_too() -> None:
         assert b"".join(inflater.feed(data)) == text
 
 
+@pytest.mark.parametrize("cut", [1, 3, 10_000])
+@pytest.mark.parametrize("bits", [9, 15])
+def test_streams_that_end_and_begin_again_are_read(cut: int, bits: int) -> None:
+    """2.3 says RFC 1950 and no more: a server may end a stream with every batch, or use another window."""
+    texts = [b"8=FIX.4.4\x019=%d\x01" % number * 50 for number in range(4)]
+    data = b""
+    for text in texts:
+        compressor = zlib.compressobj(wbits=bits)
+        data += compressor.compress(text) + compressor.flush()
+    inflater, found = StreamInflater(step=100), b""
+    for at in range(0, len(data), cut):
+        found += b"".join(inflater.feed(data[at : at + cut]))
+    assert found == b"".join(texts)
+    assert inflater.is_compressed
+
+
 def test_a_plain_stream_is_known_by_its_first_byte() -> None:
     inflater = StreamInflater()
     assert inflater.is_compressed is None
@@ -107,7 +123,7 @@ def test_a_plain_stream_is_known_by_its_first_byte() -> None:
         (b"HTTP/1.1", Fault.FIX_DEFLATE),
         (STREAM_HEADER + b"\xff\xff\xff\xff", Fault.FIX_DEFLATE),
         (b"\x78\x00", Fault.FIX_DEFLATE),
-        (zlib.compress(b"the end"), Fault.FIX_DEFLATE),
+        (zlib.compress(b"the end") + b"HTTP/1.1", Fault.FIX_DEFLATE),
         (zlib.compress(bytes(1 << 20)), Fault.FIX_TOO_LARGE),
     ],
 )

@@ -1,5 +1,7 @@
 """One message: parsed, encoded, and validated with the reasons of a reject."""
 
+from typing import Any
+
 import pytest
 
 from pregao.codecs.fix import (
@@ -163,3 +165,19 @@ def test_a_value_that_ends_with_an_equals_sign_is_no_empty_one() -> None:
 def test_byte_sum_is_the_sum(size: int) -> None:
     data = b"\xff" * size
     assert byte_sum(data) == sum(data)
+
+
+@pytest.mark.parametrize("bad", [b"", b"10\x0137=5"])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_bad_value_among_entries_that_are_alike_is_found(place: int, bad: bytes) -> None:
+    """Entries with the same tags are written at once: each is looked at all the same."""
+    entries: list[dict[int, Any]] = [{279: b"0", 269: b"0", 37: b"%d" % number} for number in range(3)]
+    encoder = Encoder(load_builtin_dictionary())
+    written = encoder.body(b"X", {268: entries}).data
+    assert written == b"268=3\x01" + b"".join(b"279=0\x0137=%d\x01269=0\x01" % number for number in range(3))
+    turned = [dict(reversed(each.items())) for each in entries]
+    assert encoder.body(b"X", {268: turned}).data == written
+    assert encoder.body(b"X", {268: [*entries[:2], {**entries[2], 37: "2"}]}).data == written
+    entries[place][37] = bad
+    with pytest.raises(EncodeError):
+        encoder.body(b"X", {268: entries})

@@ -8,7 +8,6 @@ import pytest
 from pregao.codecs.fix import FixMessage
 from pregao.feeds.conflated.settings import settings_of
 from pregao.feeds.conflated.system import make_client
-from pregao.feeds.port import SessionMessage
 from pregao.feeds.session_port import (
     ConnectWanted,
     DisconnectWanted,
@@ -18,6 +17,7 @@ from pregao.feeds.session_port import (
     SessionBegun,
     SessionEvent,
     SessionLost,
+    SessionMessage,
     SnapshotsTaken,
 )
 from pregao.model.errors import ConfigurationError
@@ -519,3 +519,21 @@ def test_a_session_file_that_is_wrong(change, key):
     with pytest.raises(ConfigurationError) as raised:
         settings_of({**SETTINGS, **change}, "session.toml")
     assert raised.value.key == key
+
+
+def test_an_empty_set_may_come_without_counts():
+    """7.5.1 and 7.4.1 promise answers without instruments; nothing but 268 is required of such a 35=W."""
+    link = Link(symbols=(), filter=[{"security_type": "CS"}])
+
+    def make():
+        server = ScriptedServer()
+        server.handlers[b"x"] = lambda message: not server.send(b"y", {320: message.text(320), 560: "0"})
+        server.handlers[b"V"] = lambda message: not server.send(b"W", {262: message.text(262), 268: []})
+        return server
+
+    link.make = make
+    link.start()
+    assert [each.msg_type for each in link.server.received] == [b"x", b"V", b"UTOTQ"]
+    assert link.client.status().awaited == 0
+    assert [(each.snapshots, each.is_last) for each in link.told(SnapshotsTaken)] == [(0, True)]
+    assert link.told(SessionLost) == []

@@ -8,8 +8,14 @@ import pytest
 from pregao.codecs.fix.compression import STREAM_HEADER, deflate_body
 from pregao.feeds.conflated.system import CONFLATED
 from pregao.feeds.fix.journal import FixJournal
-from pregao.feeds.port import JournalFault, RunJournal, SessionMessage, SessionRun, SessionSystem
-from pregao.feeds.session_port import ClientSystem
+from pregao.feeds.session_port import (
+    ClientSystem,
+    JournalFault,
+    RunJournal,
+    SessionMessage,
+    SessionRun,
+    SessionSystem,
+)
 from pregao.model.errors import Fault
 from tests.kits.conflated_wire import bid, incremental, message
 
@@ -100,7 +106,7 @@ def test_a_connection_that_is_cut_in_mid_message():
     ("data", "fault"),
     [
         (b"HTTP/1.1 200 OK", Fault.FIX_DEFLATE),
-        (zlib.compress(LOGON), Fault.FIX_DEFLATE),
+        (zlib.compress(LOGON) + b"no stream", Fault.FIX_DEFLATE),
         (LOGON[:-4] + b"xx\x01" + LOGON, Fault.FIX_CHECK_SUM),
     ],
 )

@@ -194,6 +194,19 @@ def test_ordinary_messages_are_read_by_the_kernel(monkeypatch):
     ]
 
 
+def test_what_the_text_has_and_nobody_sends_costs_nothing(monkeypatch):
+    """83 of 6.2, 290 of 7.8.1, times without colons: known, and read by the kernel."""
+    usual = [bid(3971, b"10.58", 5000), {279: b"1", **bid(3971, b"10.58", 300), 37780: b"5000"}]
+    more = {83: b"17", 290: b"1", 273: b"130000120"}
+    messages = [incremental({**each, **more}) for each in usual * 2]
+    assert compare(messages) == 4
+    reader = ConflatedReader(0, DICTIONARY)
+    read_all(reader, messages)
+    assert reader.unknowns.tags == {}
+    monkeypatch.setattr(KERNEL, "_read_one", None)
+    assert read_all(KERNEL, messages).rows["kind"].tolist() == [Kind.ORDER] * 4
+
+
 def test_levels_are_read_by_the_kernel(monkeypatch):
     """1021=2 of the message says that its books are by level."""
     level = {269: b"0", 270: b"10.58", 271: b"9000", 346: b"2"}

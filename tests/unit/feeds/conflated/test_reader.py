@@ -367,3 +367,26 @@ def test_no_action_where_there_is_none():
 def test_a_price_that_does_not_fit_is_refused():
     reading = read_all(ConflatedReader(0, DICTIONARY), [incremental({269: b"7", 270: b"10.12345"})])
     assert [each.fault for each in reading.faults] == [Fault.FIX_BEYOND_SCALE]
+
+
+@pytest.mark.parametrize("when", [{273: b"130000"}, {272: b"2026-11-18"}, {37017: b"1 pm"}])
+def test_a_time_that_cannot_be_read_costs_no_order(when):
+    """It is a finding; price, size and OrderID count."""
+    reading = read_all(
+        ConflatedReader(0, DICTIONARY), [incremental({**bid(7, b"10.58", 100), 37016: b"20261118", **when})]
+    )
+    (row,) = reading.rows
+    assert (row["kind"], row["id"], row["price"], row["size"]) == (Kind.ORDER, 7, 105_800, 100)
+    assert [(fault.fault, fault.lost) for fault in reading.faults] == [(Fault.FIX_UNKNOWN_VALUE, False)]
+
+
+def test_a_message_whose_entries_cannot_be_told_apart_makes_its_books_suspect():
+    """Nobody knows what it said of them."""
+    entries = [(279, b"0"), (48, b"900001"), (269, b"0"), (279, b"0"), (48, b"900002"), (269, b"0")]
+    reading = read_all(ConflatedReader(0, DICTIONARY), [raw_message(b"X", [(268, b"7"), *entries])])
+    assert [(row["kind"], row["security_id"]) for row in reading.rows] == [
+        (Kind.OTHER, 900_001), (Kind.OTHER, 900_002),
+    ]  # fmt: skip
+    assert [fault.fault for fault in reading.faults] == [Fault.FIX_GROUP_COUNT]
+    history = raw_message(b"UTHP", [(262, b"H"), (48, b"900001"), (268, b"7"), (269, b"2")])
+    assert len(read_all(ConflatedReader(0, DICTIONARY), [history]).rows) == 0

@@ -10,8 +10,8 @@ from typing import Final
 
 from pregao.feeds.fast.publisher import entries as n
 from pregao.feeds.fast.publisher.levels import LevelSide, Told, told_levels, told_top
+from pregao.feeds.publishers import joined_sweeps
 from pregao.feeds.publishing import BookSource
-from pregao.feeds.sweeps import joined_sweeps
 from pregao.model import events as e
 from pregao.model.market import Action, Side
 
@@ -66,6 +66,19 @@ class PublishedBooks:
             found[places[0]] = made
         return found
 
+    def told_of_order(self, update: e.OrderUpdate) -> list[n.Entry]:
+        """The same of an event that is an order that came, changed or went: most are. Empty: nobody is told.
+        Below the rows that are told nothing changes for listeners."""
+        if self.depth is None:
+            return [n.order_entry(update)]
+        key = update.security_id, update.side
+        if _count(self._side(key), update) >= self.depth:
+            return []
+        return [
+            n.level_entry(told, update.security_id, update.transact_ns, recovery=update.recovery)
+            for told in self._told(key, executed=False)
+        ]
+
     def _empty(self, updates: Iterable[e.Update | None]) -> None:
         for update in updates:
             if isinstance(update, e.BookEmptied):
@@ -103,14 +116,14 @@ class PublishedBooks:
         return told_levels(key[1], levels, self.depth, executed=executed)
 
 
-def _count(levels: LevelSide, update: e.OrderUpdate) -> None:
+def _count(levels: LevelSide, update: e.OrderUpdate) -> int:
+    """At which level it changed something."""
     if update.action is Action.NEW:
-        levels.count(update.price, update.size, 1)
-    elif update.action is Action.CHANGE:
+        return levels.count(update.price, update.size, 1)
+    if update.action is Action.CHANGE:
         assert update.previous_size is not None
-        levels.count(update.price, update.size - update.previous_size, 0)
-    else:
-        levels.count(update.price, -update.size, -1)
+        return levels.count(update.price, update.size - update.previous_size, 0)
+    return levels.count(update.price, -update.size, -1)
 
 
 def _by_order(updates: Sequence[e.Update | None], *, executed: bool) -> list[list[n.Entry] | None]:

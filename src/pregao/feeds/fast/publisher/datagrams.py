@@ -81,14 +81,15 @@ class MessageStream:
 
     def on_timeout(self, now_ns: int) -> None:
         """A heartbeat after so much silence (5.1.1, 5.2.7)."""
-        self.flush(now_ns)
+        if self._parts:
+            self.flush(now_ns)
         if now_ns >= self.silent_ns:
             self.add(self._heartbeat, now_ns, 0)
             self.flush(now_ns)
 
     def _send(self, payload: bytes, number: int, units: tuple[int, ...], now_ns: int) -> None:
         # Heartbeats and resets have no entries and count as no message.
-        messages = sum(1 for entries in units if entries)
+        messages = len(units) - units.count(0)
         self.out.append(
             OutgoingPacket(
                 self._stream, self._feeds, payload, now_ns, self.version, number, messages, units or NO_UNITS

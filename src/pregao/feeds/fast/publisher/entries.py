@@ -11,8 +11,8 @@ from typing import Any, Final
 from pregao.codecs.fast import Scaled
 from pregao.feeds.fast.publisher.levels import Row, Told
 from pregao.feeds.fast.times import as_number
+from pregao.feeds.publishers import Figures, Tick
 from pregao.feeds.publishing import BookOrder
-from pregao.feeds.trade_figures import Figures, Tick
 from pregao.model import events as e
 from pregao.model.market import (
     Action,
@@ -27,6 +27,7 @@ from pregao.model.market import (
 Entry = dict[str, Any]
 
 _DAY_NS: Final = 86_400 * 1_000_000_000
+_MS_NS: Final = 1_000_000
 _HUNDRED: Final = 100
 ELECTRONIC: Final = "E"
 INDEX: Final = "N"
@@ -66,25 +67,29 @@ def day_number(days: int) -> int:
 
 def clock_number(ns: int) -> int:
     """The time of day as HHMMSSsss."""
-    seconds, rest = divmod(ns % _DAY_NS, 1_000_000_000)
-    minutes, second = divmod(seconds, 60)
-    hour, minute = divmod(minutes, 60)
-    return ((hour * 100 + minute) * 100 + second) * 1000 + rest // 1_000_000
+    return _when(ns // _MS_NS)[1]
 
 
 def moment_number(ns: int) -> int:
     """Date and time as YYYYMMDDHHMMSSsss."""
-    return day_number(ns // _DAY_NS) * 1_000_000_000 + clock_number(ns)
+    day, clock = _when(ns // _MS_NS)
+    return day * 1_000_000_000 + clock
+
+
+@lru_cache(maxsize=1 << 14)  # all channels tell of the same moments
+def _when(ms: int) -> tuple[int, int]:
+    """Date and time of day of milliseconds since 1970."""
+    days, of_day = divmod(ms, _DAY_NS // _MS_NS)
+    seconds, rest = divmod(of_day, 1_000)
+    minutes, second = divmod(seconds, 60)
+    hour, minute = divmod(minutes, 60)
+    return day_number(days), ((hour * 100 + minute) * 100 + second) * 1000 + rest
 
 
 def head(kind: str, security_id: int, time_ns: int) -> Entry:
     """What every entry has: 272 and 273 say when the engine made it (13.4)."""
-    return {
-        "MDEntryType": kind,
-        "SecurityID": security_id,
-        "MDEntryDate": day_number(time_ns // _DAY_NS),
-        "MDEntryTime": clock_number(time_ns),
-    }
+    day, clock = _when(time_ns // _MS_NS)
+    return {"MDEntryType": kind, "SecurityID": security_id, "MDEntryDate": day, "MDEntryTime": clock}
 
 
 def order_entry(update: e.OrderUpdate) -> Entry:
@@ -113,8 +118,7 @@ def _add_order(entry: Entry, order: BookOrder, side: Side) -> None:
     if order.price is not None:
         entry["MDEntryPx"] = price(order.price)
     entry["MDEntrySize"] = order.size
-    entry["MDInsertDate"] = day_number(order.inserted_ns // _DAY_NS)
-    entry["MDInsertTime"] = clock_number(order.inserted_ns)
+    entry["MDInsertDate"], entry["MDInsertTime"] = _when(order.inserted_ns // _MS_NS)
     if order.firm is not None:
         entry[FIRMS[side]] = str(order.firm)
     if order.implied:

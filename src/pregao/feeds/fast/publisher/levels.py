@@ -46,20 +46,21 @@ class LevelSide:
     def _key(self, price: int | None) -> int:
         return _UNPRICED if price is None else self.sign * price
 
-    def count(self, price: int | None, size: int, orders: int) -> None:
-        """So much more, or less, at a price."""
-        key = self._key(price)
+    def count(self, price: int | None, size: int, orders: int) -> int:
+        """So much more, or less, at a price; which of the levels that is, from 0."""
+        key = _UNPRICED if price is None else self.sign * price
         place = bisect_left(self._keys, key)
         if place == len(self._keys) or self._keys[place] != key:
             self._keys.insert(place, key)
             self._rows.insert(place, Row(price, size, orders))
-            return
+            return place
         row = self._rows[place]
         if row.orders + orders:
             self._rows[place] = Row(price, row.size + size, row.orders + orders)
         else:
             del self._keys[place]
             del self._rows[place]
+        return place
 
     def set(self, orders: Iterable[BookOrder]) -> None:
         self.clear()

@@ -1,6 +1,7 @@
 """Messages that have their number and sending time inside: encoded once, numbered when they are sent."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from pregao.codecs.fast import FastMessageEncoder, Templates
@@ -25,9 +26,14 @@ class Prepared(NamedTuple):
     text_time: bool
 
     def numbered(self, number: int, now_ns: int) -> bytes:
-        sent = moment_number(now_ns)
-        time = write_ascii(str(sent).encode("ascii"), False) if self.text_time else write_unsigned(sent)
+        time = _sending_time(now_ns // 1_000_000, self.text_time)
         return b"".join((self.head, write_unsigned(number), time, self.tail))
+
+
+@lru_cache(maxsize=1 << 12)  # heartbeats of many streams leave together
+def _sending_time(ms: int, as_text: bool) -> bytes:
+    sent = moment_number(ms * 1_000_000)
+    return write_ascii(str(sent).encode("ascii"), False) if as_text else write_unsigned(sent)
 
 
 class MessageWriter:
@@ -92,7 +98,8 @@ def _front(template: Template) -> Sequence:
 
 def _with_entries(empty: Prepared, count: int, encoded: bytes) -> Prepared:
     """A message with no entries ends with their number, one byte."""
-    return empty._replace(tail=empty.tail[:-1] + write_unsigned(count) + encoded)
+    tail = b"".join((empty.tail[:-1], write_unsigned(count), encoded))
+    return Prepared(empty.head, tail, empty.text_time)
 
 
 def _stop(data: bytes, start: int) -> int:
