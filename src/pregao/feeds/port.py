@@ -58,6 +58,7 @@ class RowFault:
     byte: int
     index: int
     lost: bool = True
+    detail: str = ""  # for people
 
 
 @record

@@ -113,9 +113,11 @@ class FastHeaders:
         try:
             head = self._heads.of(message)
         except DecodeError as error:
-            # Its turn comes all the same: whoever reads it says what is wrong.
+            # Its turn comes all the same: whoever reads it says what is wrong. It does not say when it was
+            # sent: not before what was heard last.
             self._tell(DecodeError(error.fault, chunk.offset + error.offset, error.detail))
-            return Unit(self._channel, self._epochs.of_feed(feed), chunk.number, 0, message)
+            epoch, sent_ns = self._epochs.of_feed(feed), self._epochs.heard_ns(feed)
+            return Unit(self._channel, epoch, chunk.number, sent_ns, message)
         if head.number != chunk.number:
             detail = f"MsgSeqNum {chunk.number} in the header, {head.number} in the message"
             self._tell(DecodeError(Fault.FAST_NUMBER_DIFFERS, chunk.offset, detail))

@@ -114,7 +114,7 @@ class FastReader:
         try:
             rows = self._rows(self._text(index), index, faults)
         except DecodeError as error:
-            faults.append(RowFault(error.fault, index, error.offset, 0))
+            faults.append(RowFault(error.fault, index, error.offset, 0, detail=error.detail))
             return _blank(0)
         except OverflowError:  # a number that its field of the row cannot hold
             faults.append(RowFault(Fault.FAST_BEYOND_SCALE, index, 0, 0))
@@ -205,18 +205,27 @@ class FastReader:
         for index, entry in enumerate(entries):
             try:
                 finding = e.fill(rows[place], {**entry, **head}, by_level=by_level, snapshot=snapshot)
-                for part, underlying in enumerate(_parts(entry), 1):
-                    e.fill_part(rows[place + part], rows[place], underlying, part)
+                kept.append(place)
+                try:
+                    kept += self._fill_parts(rows, place, entry)
+                except DecodeError as error:
+                    finding = error
                 if finding is not None:
-                    faults.append(RowFault(finding.fault, unit, finding.offset, index, lost=False))
-                kept += range(place, place + _rows_of(entry))
+                    faults.append(_finding(finding, unit, index))
             except DecodeError as error:
-                faults.append(RowFault(error.fault, unit, error.offset, index))
+                faults.append(RowFault(error.fault, unit, error.offset, index, detail=error.detail))
             except OverflowError:  # a number that its field of the row cannot hold
                 faults.append(RowFault(Fault.FAST_BEYOND_SCALE, unit, 0, index))
             place += _rows_of(entry)
         rows["index"] = np.arange(len(rows))
         return rows[kept]
+
+    def _fill_parts(self, rows: Rows, place: int, entry: Mapping[str, Any]) -> Iterable[int]:
+        """Of a composite: which rows they are."""
+        parts = _parts(entry)
+        for part, underlying in enumerate(parts, 1):
+            e.fill_part(rows[place + part], rows[place], underlying, part)
+        return range(place + 1, place + 1 + len(parts))
 
     def _definitions(self, fields: Mapping[str, Any], size: int, template: int) -> Rows:
         rows = _blank(len(fields["RelatedSym"]))
@@ -285,6 +294,10 @@ def _blank(count: int) -> Rows:
         rows[name] = NULL
     rows["action"] = NO_ACTION
     return rows
+
+
+def _finding(error: DecodeError, unit: int, index: int) -> RowFault:
+    return RowFault(error.fault, unit, error.offset, index, lost=False, detail=error.detail)
 
 
 def _parts(entry: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

@@ -31,6 +31,7 @@ SNAPSHOT, SNAPSHOT_ORDER, SNAPSHOT_LEVEL = (
     int(Kind.SNAPSHOT), int(Kind.SNAPSHOT_ORDER), int(Kind.SNAPSHOT_LEVEL),
 )  # fmt: skip
 END_OF_EVENT, RECOVERY, NO_EVENT = int(Flag.END_OF_EVENT), int(Flag.RECOVERY), int(Flag.NO_EVENT)
+IMPLIED = int(Flag.IMPLIED)
 BY_POSITION = int(Flag.BY_POSITION | Flag.PRICE_UNTOLD)
 SIDE_BY_POSITION, FORWARD, BY_TIME = int(Flag.BY_POSITION), int(Flag.FORWARD), int(Flag.BY_TIME)
 NEW, DELETE, DELETE_THRU = int(Action.NEW), int(Action.DELETE), int(Action.DELETE_THRU)
@@ -38,7 +39,8 @@ DELETE_FROM, OVERLAY = int(Action.DELETE_FROM), int(Action.OVERLAY)
 OPENING_PRICE, CROSSED = int(TradeCondition.OPENING_PRICE), int(TradeCondition.CROSSED)
 LAST_AT_SAME, ON_BEHALF = int(TradeCondition.LAST_AT_SAME_PRICE), int(TradeCondition.ON_BEHALF)
 LEG = int(TradeSubType.LEG)
-ELECTRONIC, LENDING = ord("E"), ord("L")
+ELECTRONIC, LENDING, INDEX, EX_PIT, TERMO = ord("E"), ord("L"), ord("N"), ord("X"), ord("T")
+EXERCISE, ALL, SURVEILLANCE, COUNTER = ord("O"), ord("A"), ord("S"), ord("C")
 
 
 @inlined
@@ -73,8 +75,10 @@ def _lending(context, columns, shape, entry, row):
     for index in range(3):
         part = value(columns, shape, f.EARLY + 8 * index, entry)
         if part != NULL:
+            if part < (1 if index == 2 else 0) or part > (1 if index == 1 else 2):
+                return 0
             told = 1
-            kept |= (part + 1 if 0 <= part < 255 else 0) << 8 * index
+            kept |= part + 1 << 8 * index
     if told:
         store_64(row, r.FINE, kept)
     return 1
@@ -91,6 +95,10 @@ def _book(context, columns, shape, entry, row, letter, action):
             return 0
         if told == ord("R"):
             flags |= RECOVERY
+        elif told == ord("K"):
+            flags |= IMPLIED
+        elif told != ord("C"):
+            return 0
     position = value(columns, shape, f.POSITION_NO, entry)
     store_8(row, r.SIDE, side)
     store_32(row, r.POSITION, 0 if position == NULL else position)
@@ -171,15 +179,18 @@ def _trade(context, columns, shape, entry, row, action):
     number = digits(context, value(columns, shape, f.TRADE_ID, entry))
     rate = decimal(columns, shape, f.INTEREST_RATE, entry, PRICE_EXPONENT)
     session, tick = value(columns, shape, f.SESSION, entry), value(columns, shape, f.TICK, entry)
-    if number == BEYOND or rate == BEYOND or (session != NULL and session > 255):
+    if number == BEYOND or rate == BEYOND or (session != NULL and session != 1 and session != 6):
         return 0
-    tick = digits(context, tick)
+    if tick != NULL:
+        tick = letter_of(context, tick) - ord("0")
+        if tick < 0 or tick > 3:
+            return 0
     if load_u8(row, r.KIND) == 0:
         store_8(row, r.KIND, BUST if action == DELETE else TRADE)
     store_64(row, r.ID, number)
     store_64(row, r.OTHER, rate)
     store_8(row, r.SESSION, 0 if session == NULL else session)
-    store_8(row, r.TYPE, tick + 1 if 0 <= tick < 9 else 0)
+    store_8(row, r.TYPE, 0 if tick == NULL else tick + 1)
     store_32(row, r.FIRM, _firm(context, columns, shape, f.BUYER, entry))
     store_32(row, r.POSITION, _firm(context, columns, shape, f.SELLER, entry))
     store_64(row, r.LOW, value(columns, shape, f.SELLER_DAYS, entry))
@@ -210,6 +221,12 @@ def _times(context, columns, shape, entry, row):
 
 
 @inlined
+def _is_stream(letter):
+    """Of the domain of 1500."""
+    return letter in (ELECTRONIC, LENDING, INDEX, EX_PIT, TERMO, EXERCISE, ALL, SURVEILLANCE, COUNTER)
+
+
+@inlined
 def _whose(context, columns, shape, entry, row, parent):
     """The instrument and stream, and the report; in a snapshot the message has them. 0: not ordinary."""
     if load_i64(shape, f.IS_SNAPSHOT):
@@ -222,7 +239,7 @@ def _whose(context, columns, shape, entry, row, parent):
     stream, letter = value(columns, shape, f.STREAM_ID, entry), ELECTRONIC
     if stream != NULL:
         letter = letter_of(context, stream)
-        if letter == BEYOND:
+        if not _is_stream(letter):
             return 0
     store_64(row, r.SECURITY_ID, security_id)
     store_32(row, r.RPT_SEQ, 0 if report == NULL else report)
