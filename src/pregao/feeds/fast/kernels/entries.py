@@ -59,15 +59,15 @@ def _lending(context, columns, shape, entry, row):
         if begins == NO_TIME:
             return 0
         store_64(row, r.HIGH, begins // DAY)
-    told, kept = 0, 0
+    is_lent, kept = 0, 0
     for index in range(3):
         part = value(columns, shape, f.EARLY + 8 * index, entry)
         if part != NULL:
             if part < (1 if index == 2 else 0) or part > (1 if index == 1 else 2):
                 return 0
-            told = 1
+            is_lent = 1
             kept |= part + 1 << 8 * index
-    if told:
+    if is_lent:
         store_64(row, r.FINE, kept)
     return 1
 
@@ -78,14 +78,14 @@ def _book(context, columns, shape, entry, row, letter, action):
     side, flags, snapshot = letter - 47, load_u8(row, r.FLAGS), load_i64(shape, f.IS_SNAPSHOT)
     condition = value(columns, shape, f.QUOTE_CONDITION, entry)
     if condition != NULL:
-        told = letter_of(context, condition)
-        if told == BEYOND:
+        quoted = letter_of(context, condition)
+        if quoted == BEYOND:
             return 0
-        if told == ord("R"):
+        if quoted == ord("R"):
             flags |= RECOVERY
-        elif told == ord("K"):
+        elif quoted == ord("K"):
             flags |= IMPLIED
-        elif told != ord("C"):
+        elif quoted != ord("C"):
             return 0
     position = value(columns, shape, f.POSITION_NO, entry)
     store_8(row, r.SIDE, side)
