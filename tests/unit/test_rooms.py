@@ -135,7 +135,8 @@ def test_one_way_from_a_file_to_packets() -> None:
 # Events of the library (`market`) have the names of what they tell of: updates of the model, and what the
 # machine of a channel or session says.
 TOLD_AGAIN = {
-    "model/updates.py", "model/events.py", "model/clearing.py", "recovery/events.py", "feeds/session_port.py",
+    "model/updates.py", "model/events.py", "model/clearing.py", "recovery/events.py",
+    "recovery/instrument_events.py", "feeds/session_port.py",
 }  # fmt: skip
 
 

@@ -30,7 +30,7 @@ _LAST_INDEX: Final = 1 << 30  # what a snapshot tells comes after the messages o
 BOOK_COLUMNS: Final = [
     "ts_event", "seq_version", "seq_num", "msg_index", "entry", "action", "side", "order_id", "price", "size",
     "position", "firm", "ts_inserted", "implied", "wire_version", "ts_send", "quality", "exact_price",
-    "exact_size", "md_stream",
+    "exact_size", "price_kind", "md_stream",
 ]  # fmt: skip
 
 

@@ -28,12 +28,12 @@ from pregao.model.scales import scaled_symbol
 from pregao.recovery.events import (
     ChannelReady,
     DefinitionsComplete,
-    InstrumentsUnverified,
     JoinStream,
     LeaveStream,
     SnapshotLoopComplete,
 )
 from pregao.recovery.events import Event as SessionEvent
+from pregao.recovery.instrument_events import InstrumentsUnverified
 from pregao.recovery.instruments import BookStatus
 from pregao.recovery.table import NOT_FOLLOWED
 

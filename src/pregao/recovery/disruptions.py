@@ -6,10 +6,8 @@ import numpy as np
 from pregao.recovery.counters import ChannelCounters
 from pregao.recovery.events import (
     ChannelWasCleared,
-    DoubtReason,
     Event,
     GapDetected,
-    InstrumentsUnverified,
     PacketConflict,
     PacketDamaged,
     SequenceStarted,
@@ -19,6 +17,7 @@ from pregao.recovery.events import (
 )
 from pregao.recovery.held import HeldRows, Keeper
 from pregao.recovery.in_sequence import Disruption
+from pregao.recovery.instrument_events import DoubtReason, InstrumentsUnverified
 from pregao.recovery.instruments import VerifiedPart, lose_units
 from pregao.recovery.loops import InstrumentList
 from pregao.recovery.policy import RecoveryPolicy, Site, number_of

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from pregao.lake.book_at import source_text
+from pregao.report.gathering.built import source_word
 from pregao.report.gathering.everything import ReportFacts
 from pregao.report.gathering.health import Health
 from pregao.report.markup import NOTHING, clock, count, duration, money, of, price, share
@@ -107,7 +109,10 @@ def _health(found: ReportFacts) -> list[tuple[str, str]]:
         others = "the others miss messages" if not health.unexplained else "the others differ"
         days = f"{days}; {others}"
     return [
-        ("packets", f"{count(packets)} on {of(len(health.feeds), 'channel')}"),
+        (
+            "packets",
+            f"{count(packets)} on {of(len(health.feeds), source_word(each.source for each in health.feeds))}",
+        ),
         ("lost on A / B / both", " / ".join(_lost(each, packets) for each in lost)),
         ("gaps that no feed could fill", gaps),
         ("books gone stale, healed", stale),
@@ -151,8 +156,8 @@ def _amounts(found: ReportFacts) -> str:
 
 
 def _latency(found: ReportFacts) -> list[tuple[str, str]]:
-    mine = [feed for feed in found.delays.feeds if feed.channel == found.delays.channel]
+    mine = [feed for feed in found.delays.feeds if feed.source == found.delays.source]
     if not mine:
         return []
     medians = " / ".join(f"{feed.feed} {duration(feed.figures['send_to_receive_p50'])}" for feed in mine)
-    return [(f"send to receive, median, channel {found.delays.channel}", medians)]
+    return [(f"send to receive, median, {source_text(found.delays.source or '')}", medians)]

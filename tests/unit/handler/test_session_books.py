@@ -13,7 +13,8 @@ from pregao.handler.keeper import Observer
 from pregao.handler.session import RETOLD_NS, SessionHandler
 from pregao.model.market import Phase, Side, State
 from pregao.model.rows import Kind
-from pregao.recovery.events import DoubtReason, InstrumentHealed, InstrumentStale, PacketDamaged
+from pregao.recovery.events import PacketDamaged
+from pregao.recovery.instrument_events import DoubtReason, InstrumentHealed, InstrumentStale
 from pregao.recovery.instruments import BookStatus
 from pregao.recovery.progress import ChannelState
 from tests.kits.conflated_wire import (

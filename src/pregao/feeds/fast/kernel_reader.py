@@ -13,7 +13,8 @@ from pregao.feeds.fast.identity import msg_type
 from pregao.feeds.fast.kernels.entries import fill_rows
 from pregao.feeds.fast.kernels.gathering import gather, size_of
 from pregao.feeds.fast.kernels.layout import CONTEXT_FIELDS, ENTRY_FIELDS, ROOT_FIELDS, SHAPE_WORDS
-from pregao.feeds.fast.reader import BookShape, FastReader, KnownLists, joined
+from pregao.feeds.fast.reader import BookShape, FastReader, KnownLists
+from pregao.feeds.one_by_one import joined
 from pregao.feeds.port import Array, Reading, RowFault
 from pregao.kernels import Context
 from pregao.model.rows import ROW, Rows

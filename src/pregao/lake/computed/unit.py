@@ -23,11 +23,14 @@ from pregao.lake.computed.trades import (
     DAY_NS,
     EXACT_BARS,
     EXACT_CLEAN,
+    EXACT_TOLD,
     EXACT_TRADES_CLEAN,
     TOLD,
+    TOLD_MONEY,
     TRADES_CLEAN,
     market_totals,
     money_of_days,
+    tell_money,
 )
 from pregao.lake.reading.arrow import dataset, naming_damage, read
 from pregao.lake.reading.conditions import conditions
@@ -44,7 +47,9 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 LABEL: Final = "analytics"  # of their files: findings of slices share the table `quality` with ours
-INPUTS: Final = ("trades", "statistics", "states", "imbalances", "executions", "instruments", "quality")
+INPUTS: Final = (
+    "trades", "statistics", "states", "imbalances", "executions", "instruments", "quality", "totals"
+)  # fmt: skip
 _TRADES: Final = (TOLD, CLEAN)
 _STEPS: Final = (STALE, FIGURES, DAYS, SPANS)
 _EXACT_STEPS: Final = (STALE, FIGURES, EXACT_DAYS, SPANS)
@@ -52,7 +57,7 @@ _TABLES: Final = {
     "trades_clean": TRADES_CLEAN, "bars": BARS, "daily": DAILY, "auctions": AUCTIONS, "quality": DIFFERENCES
 }  # fmt: skip
 # Of units with exact values: what is read and made instead.
-_EXACT_TRADES: Final = (TOLD, EXACT_CLEAN)
+_EXACT_TRADES: Final = (EXACT_TOLD, EXACT_CLEAN)
 _EXACT_TABLES: Final = _TABLES | {
     "trades_clean": EXACT_TRADES_CLEAN, "bars": EXACT_BARS, "daily": EXACT_DAILY
 }  # fmt: skip
@@ -91,6 +96,8 @@ def compute(part: ComputedPart, location: Location, build_id: str) -> PartDone:
         for step in _EXACT_TRADES if exact else _TRADES:
             connection.execute(step, {"day": part.key.trade_date} if "$day" in step else None)
         alike = connection.sql(ALIKE).to_arrow_table().to_pylist()
+        if exact:
+            tell_money(alike, dict(connection.sql(TOLD_MONEY).fetchall()))
         connection.register("money", money_of_days(alike))
         for step in _EXACT_STEPS if exact else _STEPS:
             connection.execute(step)
@@ -176,6 +183,7 @@ def parts_of(
 # A task holds the trades of its part in memory, about 400 bytes each. Every part reads all files of its unit,
 # so few and equal ones are best.
 PART_TRADES: Final = 500_000
+SHARED_TRADES: Final = 150_000  # from so many on there are two parts, for one core would wait for the other
 Files = dict[str, list[LiveFile]]
 Counted = dict[UnitKey, list[Any]]  # record batches that `Minutes` merges
 
@@ -252,10 +260,10 @@ def _files_of(key: UnitKey, files: Files) -> Files:
 def _bounds(location: Location, trades: Sequence[LiveFile], most: int) -> list[int]:
     """Instruments at which to cut so that parts have about as many trades. One instrument is never cut."""
     total = sum(file.rows for file in trades)
-    if total <= most:
+    if total <= min(most, SHARED_TRADES):
         return []
     ids = read(location, TRADES, trades, (), ["security_id"]).column(0).to_numpy()
     instruments, counts = np.unique(ids, return_counts=True)
-    parts = ceil(total / most)
+    parts = max(2, ceil(total / most))
     shares = (np.cumsum(counts) - counts) // ceil(total / parts)
     return [int(each) for each in instruments[1:][shares[1:] != shares[:-1]]]

@@ -23,6 +23,7 @@ from pregao.lake.plan.captures import channel_reader
 from pregao.lake.plan.index import NUMBER_BITS, Array
 from pregao.lake.plan.slicing import FROM_FIRST, Slice
 from pregao.lake.slices.buffers import EXECUTIONS, ORDERS, RowBuffers, SliceFindings, Stretch
+from pregao.lake.slices.crossed import CrossedBooks
 from pregao.lake.slices.feeds import Merged, gaps_of
 from pregao.lake.slices.healing import Healing
 from pregao.lake.slices.kernels.books import CONTEXT_FIELDS, EVENT, SAMPLES_FULL, take_rows
@@ -40,7 +41,7 @@ from pregao.lake.slices.loops import (
     WaitingSnapshots,
 )
 from pregao.lake.slices.made_rows import Samples
-from pregao.lake.slices.states import CrossedBooks, TradingStates
+from pregao.lake.slices.states import TradingStates
 from pregao.lake.slices.stored import StoredBooks, UnitEnding, ending_of
 from pregao.lake.tables.analytics import Quality
 from pregao.model.market import DefinitionAction

@@ -119,14 +119,16 @@ class Location:
             data: bytes = stream.read()
         return data
 
-    def read_lasting(self, *parts: str) -> bytes:
-        """A file that never changes once it is there: an entry of a log."""
-        data: bytes = self._lasting(parts, lambda: self.read(*parts), len)
-        return data
-
     def read_lasting_as(self, parse: Callable[[bytes], Any], *parts: str) -> Any:
-        """The same as what a function makes of it, a table: of a part of a log's summary."""
-        return self._lasting(parts, lambda: parse(self.read(*parts)), lambda found: int(found.nbytes))
+        """What a function makes of a file that never changes once it is there: an entry of a log, a part of a
+        summary. It has `nbytes`."""
+        if self._memory is None:
+            return parse(self.read(*parts))
+        found = self._memory.lasting.get(parts)
+        if found is None:
+            found = parse(self.read(*parts))
+            self._memory.keep(parts, found, int(found.nbytes))
+        return found
 
     def parsed(self, parse: Callable[[bytes], Any], *parts: str) -> Any:
         """What a function makes of a file that may change: not made again while its content is the same."""
@@ -137,15 +139,6 @@ class Location:
         if known is None or known[0] != content:
             self._memory.parsed[parts] = known = content, parse(content)
         return known[1]
-
-    def _lasting(self, parts: tuple[str, ...], make: Callable[[], Any], size: Callable[[Any], int]) -> Any:
-        if self._memory is None:
-            return make()
-        found = self._memory.lasting.get(parts)
-        if found is None:
-            found = make()
-            self._memory.keep(parts, found, size(found))
-        return found
 
     @property
     def can_create(self) -> bool:

@@ -41,32 +41,63 @@ def entry_name(version: int) -> str:
     return f"{version:020}.json"
 
 
+class Entry:
+    """One of a log. It never changes, so whoever remembers it (`Location.remembering`) parses it once, and
+    only when somebody asks for what is in it: who only commits need not know its files."""
+
+    def __init__(self, content: bytes) -> None:
+        self.size = len(content)
+        self.nbytes = 3 * self.size  # about, with what is made of it
+        self._content = content
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._content.strip()
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        return [line for line in self._content.decode().splitlines() if line]
+
+    @cached_property
+    def heads(self) -> list[dict[str, Any]]:
+        """Actions that are not about files."""
+        return [json.loads(line) for line in self._lines if not line.startswith(_OF_FILES)]
+
+    @cached_property
+    def files(self) -> tuple[dict[str, str], list[str]]:
+        """Lines of files that were added, by path, and paths of those that were removed. A line is parsed
+        when somebody asks for its file."""
+        added, removed = dict[str, str](), list[str]()
+        for line in self._lines:
+            path = _path_in(line, _ADD)
+            if path is not None:
+                added[path] = line
+            elif (path := _path_in(line, _REMOVE)) is not None:
+                removed.append(path)
+            else:
+                action = json.loads(line)
+                if "add" in action:
+                    added[unquote(action["add"]["path"])] = line
+                elif "remove" in action:
+                    removed.append(unquote(action["remove"]["path"]))
+        return added, removed
+
+
 @dataclass(slots=True)
 class Tail:
-    """Entries after a summary, put together. Lines of files are parsed when somebody asks for the file."""
+    """Entries after a summary, put together."""
 
     added: dict[str, str] = field(default_factory=dict)  # lines by path
     gone: set[str] = field(default_factory=set)  # paths that the base still has
     balance: int = 0  # files that were added, less those that were removed
 
-    def take(self, line: str) -> None:
-        if not line:
-            return
-        path = _path_in(line, _ADD)
-        if path is None and _path_in(line, _REMOVE) is None:
-            action = json.loads(line)
-            if "add" in action:
-                path = unquote(action["add"]["path"])
-            elif "remove" not in action:
-                return
-        if path is not None:
-            self.added[path] = line
-            self.balance += 1
-            return
-        path = _path_in(line, _REMOVE) or unquote(json.loads(line)["remove"]["path"])
-        if self.added.pop(path, None) is None:
-            self.gone.add(path)
-        self.balance -= 1
+    def take(self, entry: Entry) -> None:
+        added, removed = entry.files
+        for path in removed:
+            if self.added.pop(path, None) is None:
+                self.gone.add(path)
+        self.added |= added
+        self.balance += len(added) - len(removed)
 
 
 def _path_in(line: str, start: str) -> str | None:
@@ -85,7 +116,7 @@ class LogState:
         self._location, self._table = location, table
         self._read, self.base, self.version = self._opened(version)
 
-    def _opened(self, version: int | None) -> "tuple[dict[int, bytes], Base | None, int]":
+    def _opened(self, version: int | None) -> "tuple[dict[int, Entry], Base | None, int]":
         base: Base | None = Summary.newest(self._location, self._table)
         if base is None or (version is not None and base.version > version):
             base = self._older(version)
@@ -124,16 +155,16 @@ class LogState:
                 return summary or Checkpoint(self._location, self._table, hint)
         return None
 
-    def _read_entries(self, base: "Base | None", version: int | None) -> tuple[dict[int, bytes], int]:
+    def _read_entries(self, base: "Base | None", version: int | None) -> tuple[dict[int, Entry], int]:
         """After a summary or checkpoint, and the number of the last."""
-        read: dict[int, bytes] = {}
+        read: dict[int, Entry] = {}
         begin = -1 if base is None else base.version
-        for number, content in self._entries(begin + 1, version):
-            if content is None:
+        for number, entry in self._entries(begin + 1, version):
+            if entry is None:
                 break
-            if not content.strip():  # what a machine that lost its power can leave of a file
+            if entry.is_empty:  # what a machine that lost its power can leave of a file
                 raise LakeDamagedError("entry of the log is empty", file=self._name(number))
-            read[number] = content
+            read[number] = entry
         return read, begin + len(read)
 
     @contextmanager
@@ -146,15 +177,13 @@ class LogState:
 
     @cached_property
     def tail(self) -> Tail:
-        """Entries are parsed when somebody asks for files: who only commits need not know them."""
         found = Tail()
-        for number, content in self._read.items():
+        for number, entry in self._read.items():
             with self._naming(number):
-                for line in content.decode().splitlines():
-                    found.take(line)
+                found.take(entry)
         return found
 
-    def _entries(self, first: int, version: int | None) -> Iterator[tuple[int, bytes | None]]:
+    def _entries(self, first: int, version: int | None) -> Iterator[tuple[int, Entry | None]]:
         """Up to the version, or to the first that is not there."""
         if version is None or self._location.is_local:
             number = first
@@ -166,11 +195,13 @@ class LogState:
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             yield from zip(numbers, pool.map(self._entry, numbers), strict=True)
 
-    def _entry(self, number: int) -> bytes | None:
+    def _entry(self, number: int) -> Entry | None:
         try:
-            return self._location.read_lasting(self._table.name, LOG, entry_name(number))
+            place = (self._table.name, LOG, entry_name(number))
+            found: Entry = self._location.read_lasting_as(Entry, *place)
         except FileMissingError:
             return None
+        return found
 
     def _is_there(self, number: int) -> bool:
         return self._location.size(self._table.name, LOG, entry_name(number)) is not None
@@ -183,7 +214,7 @@ class LogState:
         """Entries since the summary, and their bytes: as much is read by whoever opens the log. That which
         made the table does not count."""
         begin = 0 if self.base is None else self.base.version
-        return self.version - begin, sum(map(len, self._read.values()))
+        return self.version - begin, sum(entry.size for entry in self._read.values())
 
     def summarise(self) -> Summary:
         """Write one of this version. Where there was none, from all that the log says."""
@@ -200,10 +231,9 @@ class LogState:
     def heads(self) -> list[dict[str, Any]]:
         """The actions that hold, but for those about files."""
         found = [] if self.base is None else list(self.base.heads)
-        for number, content in self._read.items():
+        for number, entry in self._read.items():
             with self._naming(number):
-                lines = content.decode().splitlines()
-                found += [json.loads(line) for line in lines if line and not line.startswith(_OF_FILES)]
+                found += entry.heads
         held: dict[tuple[str, str], dict[str, Any]] = {}
         for action in found:
             for name in ("protocol", "metaData", "txn"):

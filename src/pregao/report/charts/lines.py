@@ -18,6 +18,7 @@ from pregao.report.charts.axes import (
     usual_most,
     value_axis,
 )
+from pregao.report.gathering.built import source_word
 from pregao.report.gathering.health import DoubtSpan
 from pregao.report.markup import Markup, clock, duration, join, number, of, tag
 
@@ -130,17 +131,16 @@ NAMES = {
 }  # fmt: skip
 
 
-def lane_chart(spans: Sequence[DoubtSpan], channels: Sequence[int], times_shown: tuple[int, int]) -> Markup:
-    height = _TOP + LANE * len(channels) + BELOW
+def lane_chart(spans: Sequence[DoubtSpan], sources: Sequence[str], times_shown: tuple[int, int]) -> Markup:
+    height = _TOP + LANE * len(sources) + BELOW
     across = time_scale(*times_shown)
     parts: list[Markup] = []
-    for place, channel in enumerate(channels):
+    for place, source in enumerate(sources):
         top = _TOP + place * LANE
         width = WIDTH - LEFT - RIGHT
         parts.append(tag("rect", x=LEFT, y=top + 3, width=width, height=LANE - 6, class_="lane"))
-        label = f"{channel}"
-        parts.append(tag("text", label, x=LEFT - 8, y=top + LANE / 2 + 4, class_="tick", text_anchor="end"))
-        mine = [span for span in spans if span.channel == channel]
+        parts.append(tag("text", source, x=LEFT - 8, y=top + LANE / 2 + 4, class_="tick", text_anchor="end"))
+        mine = [span for span in spans if span.source == source]
         # Long and pale first, so that what is short and matters lies on top.
         for finding in ("STALE_SPAN", "HEAL", "CROSSED_BOOK", "FEEDS_DIFFER", "SNAPSHOT_MISMATCH", "GAP"):
             parts += [_mark(span, across, top) for span in mine if span.finding == finding]
@@ -148,8 +148,8 @@ def lane_chart(spans: Sequence[DoubtSpan], channels: Sequence[int], times_shown:
                 ends = sorted({span.end_ns for span in mine if span.finding == finding})
                 parts += [_healed(at, across, top) for at in ends]
     times = f"from {clock(times_shown[0])} to {clock(times_shown[1])}"
-    about = f"{of(len(spans), 'finding')} on {of(len(channels), 'channel')} {times}."
-    bottom = _TOP + LANE * len(channels)
+    about = f"{of(len(spans), 'finding')} on {of(len(sources), source_word(sources))} {times}."
+    bottom = _TOP + LANE * len(sources)
     axis = time_axis(across, bottom)
     return chart("Where data were missing", about, height, join(parts), axis, key="lanes")
 

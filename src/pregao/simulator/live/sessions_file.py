@@ -55,6 +55,7 @@ def read_bonds(table: TomlTable, path: Path) -> BondSettings:
         seed=table.integer("seed", 0, LARGEST_SEED, usual.seed),
         rate_order=table.choice("rate_order", {each.value: each for each in RateOrder}, "market"),
         catalogue=_beside(path, table.text("catalogue", longest=4096)) if table.has("catalogue") else None,
+        state=_beside(path, table.text("state", longest=4096)) if table.has("state") else None,
     )
     if not 0 <= settings.flow <= _MOST_BOND_FLOW:
         raise table.error(f"must be from 0 to {_MOST_BOND_FLOW}", "flow")

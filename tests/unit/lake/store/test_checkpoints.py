@@ -351,3 +351,27 @@ def test_a_commit_stands_without_its_checkpoint(kit: Kit, monkeypatch: pytest.Mo
         kit.commit(kit.file("orders", partition=day(COMMITTED + number)))
     assert kit.count("orders") == before + 3 * INTERVAL
     assert by_us(kit) == by_library(kit)
+
+
+def test_an_entry_is_parsed_once_by_who_remembers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stream opens the same logs again with every batch."""
+    kit = Kit(tmp_path)
+    for _ in range(4):
+        kit.commit(kit.file("orders"))
+    parsed: list[str] = []
+    real = logstate._path_in
+
+    def count(line: str, start: str) -> str | None:
+        parsed.append(start)
+        return real(line, start)
+
+    monkeypatch.setattr(logstate, "_path_in", count)
+    kept = kit.location.remembering()
+    assert len(DeltaLog(kept, TABLES["orders"]).files) == 4
+    assert parsed
+    parsed.clear()
+    assert len(DeltaLog(kept, TABLES["orders"]).files) == 4
+    assert not parsed
+    kit.commit(kit.file("orders"))
+    assert len(DeltaLog(kept, TABLES["orders"]).files) == 5
+    assert parsed

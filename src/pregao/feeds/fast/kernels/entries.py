@@ -20,6 +20,7 @@ from pregao.feeds.fast.kernels.values import (
     text_at,
     value,
 )
+from pregao.feeds.kernels import blank_row
 from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u16, store_8, store_16, store_32, store_64
 from pregao.model import rows as r
 from pregao.model.market import FINE_EXPONENT, PRICE_EXPONENT, Action, TradeCondition, TradeSubType
@@ -41,19 +42,6 @@ LAST_AT_SAME, ON_BEHALF = int(TradeCondition.LAST_AT_SAME_PRICE), int(TradeCondi
 LEG = int(TradeSubType.LEG)
 ELECTRONIC, LENDING, INDEX, EX_PIT, TERMO = ord("E"), ord("L"), ord("N"), ord("X"), ord("T")
 EXERCISE, ALL, SURVEILLANCE, COUNTER = ord("O"), ord("A"), ord("S"), ord("C")
-
-
-@inlined
-def _blank(row, at, epoch, message, index):
-    """A row that tells nothing yet."""
-    for word in range(0, r.ROW_SIZE, 8):
-        store_64(row, word, 0)
-    for field in (r.SECURITY_ID, r.ID, r.PRICE, r.SIZE, r.OTHER, r.TIME, r.INSERTED, r.FINE, r.LOW, r.HIGH):
-        store_64(row, field, NULL)
-    store_16(row, r.INDEX, index)
-    store_32(row, r.PACKET, message)
-    store_64(row, r.AT, at)
-    store_16(row, r.SEQUENCE_VERSION, epoch)
 
 
 @inlined
@@ -342,13 +330,13 @@ def fill_rows(context, message, count, made):
         snapshot = load_i64(shape, f.IS_SNAPSHOT)
         if snapshot:
             row = load_i64(context, f.ROWS) + made * r.ROW_SIZE
-            _blank(row, at, epoch, message, 0)
+            blank_row(row, at, epoch, message, 0)
             if not _snapshot(context, columns, shape, row, parent):
                 return message, before
             first = made = made + 1
         while cursor < last and load_i64(origins, cursor * 8) == parent:
             row = load_i64(context, f.ROWS) + made * r.ROW_SIZE
-            _blank(row, at, epoch, message, made - first)
+            blank_row(row, at, epoch, message, made - first)
             if not _entry(context, columns, shape, cursor, row, parent):
                 return message, before
             cursor += 1
