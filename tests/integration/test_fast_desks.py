@@ -94,6 +94,42 @@ def test_news_are_on_their_channel(played: tuple[Simulation, MemoryDay]) -> None
     assert kinds["B"] > 2
 
 
+def test_snapshots_have_the_totals_of_other_venues(played: tuple[Simulation, MemoryDay]) -> None:
+    """Those that were told last up to their 369 (10.2); none after a change of session (11.3)."""
+    _, day = played
+    compared = 0
+    for channel in {packet.channel for packet in day.packets} - {LENDING, INDICES, NEWS}:
+        incremental = list(decoded(_payloads(day, channel, Stream.INCREMENTAL)))
+        for _, kind, fields in decoded(_payloads(day, channel, Stream.SNAPSHOT)):
+            if kind != "W":
+                continue
+            expected = _other_totals(incremental, fields["SecurityID"], fields["LastMsgSeqNumProcessed"])
+            found = {
+                entry["MDStreamID"]: entry["TradeVolume"]
+                for entry in fields["MDEntries"]
+                if entry["MDEntryType"] == "B" and entry["MDStreamID"] != "E"
+            }
+            assert found == expected
+            compared += len(found)
+    assert compared
+
+
+def _other_totals(messages: list[Any], security_id: int, until: int) -> dict[str, int]:
+    """Volumes by stream as the incremental messages up to a number say; 35=4 ends the sequence of before."""
+    found: dict[str, int] = {}
+    begins = max((place for place, (_, kind, _) in enumerate(messages) if kind == "4"), default=-1)
+    for _, kind, fields in messages[begins + 1 :]:
+        if fields["MsgSeqNum"] > until:
+            break
+        if kind == "f" and fields["SecurityID"] == security_id and fields["SecurityTradingEvent"] == 4:
+            found.clear()
+        for entry in fields["MDEntries"] if kind == "X" else ():
+            of_venue = entry["MDEntryType"] == "B" and entry["MDStreamID"] != "E"
+            if of_venue and entry["SecurityID"] == security_id:
+                found[entry["MDStreamID"]] = entry["TradeVolume"]
+    return found
+
+
 def test_volumes_come_by_the_clock_and_only_where_something_traded(
     played: tuple[Simulation, MemoryDay],
 ) -> None:

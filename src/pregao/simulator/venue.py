@@ -25,12 +25,13 @@ from pregao.model.events import (
     PhaseChanged,
     SettlementPrice,
     StateChanged,
+    StreamTotals,
     TheoreticalPrice,
     Update,
 )
 from pregao.model.instruments import Instrument
 from pregao.model.local_time import local_midnight_ns
-from pregao.model.market import DefinitionAction, PriceOrigin
+from pregao.model.market import DefinitionAction, PriceOrigin, StateEvent
 from pregao.simulator.pace import DayClock
 from pregao.simulator.rare_operations import rarities
 from pregao.simulator.routing import JointRouting, Routing
@@ -139,7 +140,9 @@ def fitting(script: DayScript, catalogue: Catalogue) -> DayScript:
 
 FIGURES = (ClosingPrice, SettlementPrice, OpenInterest)
 Figure = ClosingPrice | SettlementPrice | OpenInterest
-OBSERVED = frozenset((*FIGURES, PhaseChanged, Definition))  # kinds that `observe` is to be told of
+# Kinds that `observe` is to be told of.
+OBSERVED = frozenset((*FIGURES, PhaseChanged, Definition, StreamTotals, StateChanged))
+_ELECTRONIC = "E"  # whose totals the engine has itself
 
 
 class Resting(NamedTuple):
@@ -177,14 +180,20 @@ class ChannelBooks:
         self._groups = [group for group in catalogue.groups if channel in routing.of_group(group.key)]
         self._figures: dict[int, dict[tuple[type, bool], Figure]] = {}
         self._phase_ns: dict[tuple[str, str], int] = {}
+        self._totals: dict[int, dict[str, StreamTotals]] = {}  # of other venues, as last told
 
     def observe(self, update: Update) -> None:
         if isinstance(update, FIGURES):
             self._observe_figure(update)
         elif isinstance(update, Definition) and update.action is DefinitionAction.DELETE:
             self._figures.pop(update.instrument.security_id, None)  # its id may go to another
+            self._totals.pop(update.instrument.security_id, None)
         elif isinstance(update, PhaseChanged):
             self._phase_ns[update.group, update.exchange] = update.transact_ns
+        elif isinstance(update, StreamTotals) and update.stream != _ELECTRONIC:
+            self._totals.setdefault(update.security_id, {})[update.stream] = update
+        elif isinstance(update, StateChanged) and update.event is StateEvent.SESSION_CHANGE:
+            self._totals.pop(update.security_id, None)  # UMDF FIX/FAST 11.3
 
     def _observe_figure(self, update: Figure) -> None:
         """Prices of the day before stand beside those of the day, and end one that is not later."""
@@ -252,6 +261,7 @@ class ChannelBooks:
             updates.append(Imbalance(security_id, *running.imbalance, now_ns))
         updates.extend(self._surveillance.bands.current(security_id, now_ns))
         updates.extend(self._figures.get(security_id, {}).values())
+        updates.extend(self._totals.get(security_id, {}).values())
         return updates
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from pregao.codecs.fast.operators import MAX_EXPONENT, Entry, FieldReader
+from pregao.codecs.fast.operators import MAX_EXPONENT, FieldReader, PreviousValue
 from pregao.codecs.fast.templates import (
     DynamicReference,
     FastType,
@@ -72,7 +72,7 @@ class FastMessageDecoder:
         self.reset()
 
     def reset(self) -> None:
-        self._entries: list[Entry | None] = [None] * len(self.templates.slots)
+        self._entries: list[PreviousValue | None] = [None] * len(self.templates.slots)
         self._template: Template | None = None  # that of the template id before
 
     def decode(

@@ -10,7 +10,7 @@ from typing import Any
 
 from pregao.codecs.fast.decoder import MAX_REFERENCES, Referred
 from pregao.codecs.fast.initial import fits_mantissa
-from pregao.codecs.fast.operators import MAX_EXPONENT, Entry
+from pregao.codecs.fast.operators import MAX_EXPONENT, PreviousValue
 from pregao.codecs.fast.templates import (
     FastType,
     Field,
@@ -55,7 +55,7 @@ class FastMessageEncoder:
         self.reset()
 
     def reset(self) -> None:
-        self._entries: list[Entry | None] = [None] * len(self.templates.slots)
+        self._entries: list[PreviousValue | None] = [None] * len(self.templates.slots)
         self._template: Template | None = None
 
     def encode(self, template: int | str, fields: Values) -> bytes:
@@ -78,7 +78,7 @@ class FastMessageEncoder:
 
 
 class _Writing:
-    def __init__(self, encoder: FastMessageEncoder, entries: list[Entry | None]) -> None:
+    def __init__(self, encoder: FastMessageEncoder, entries: list[PreviousValue | None]) -> None:
         self._encoder, self._entries = encoder, entries
         self._bits: list[bool] = []
         self._path: list[str] = []
@@ -230,7 +230,7 @@ class _Writing:
             return write_ascii(value, field.optional)
         return write_byte_vector(value, field.optional)
 
-    def _entry(self, field: Field) -> Entry | None:
+    def _entry(self, field: Field) -> PreviousValue | None:
         entry = self._entries[field.slot]
         if entry is not None and entry.value is not None and entry.type is not field.type:
             raise self._unfit("D4: the previous value is of another type", field.name)
@@ -245,7 +245,7 @@ class _Writing:
         if entry is not None and field.operator is Operator.INCREMENT and isinstance(expected, int):
             expected = field.type.minimum if expected == field.type.maximum else expected + 1
         self._bits.append(foreign or value != expected or (value is None and not field.optional))
-        self._entries[field.slot] = Entry(field.type, value)
+        self._entries[field.slot] = PreviousValue(field.type, value)
         if not self._bits[-1]:
             return b""
         if field.operator is Operator.TAIL and isinstance(value, bytes):
@@ -267,7 +267,7 @@ class _Writing:
         if entry is not None and entry.value is None:
             raise self._unfit("D6: a delta after an empty value", field.name)
         base = field.initial if entry is None else entry.value
-        self._entries[field.slot] = Entry(field.type, value)
+        self._entries[field.slot] = PreviousValue(field.type, value)
         if isinstance(value, int):
             return write_wide(value - (base if isinstance(base, int) else 0), field.optional)
         if isinstance(value, Scaled):

@@ -10,7 +10,7 @@ MAX_EXPONENT: Final = 63
 MAX_MADE: Final = 1 << 20  # bytes of strings that deltas and tails may make in one message
 
 
-class Entry(NamedTuple):
+class PreviousValue(NamedTuple):
     """A previous value. None as an entry is undefined; a value of None is empty."""
 
     type: FastType
@@ -20,7 +20,7 @@ class Entry(NamedTuple):
 class FieldReader:
     """Takes fields from the wire, with the presence map of their segment and the previous values."""
 
-    def __init__(self, wire: WireReader, entries: list[Entry | None]) -> None:
+    def __init__(self, wire: WireReader, entries: list[PreviousValue | None]) -> None:
         self.wire, self._entries = wire, entries
         self._map = PresenceMap(b"")
         self._field: Field | None = None  # the one that is being read
@@ -45,7 +45,7 @@ class FieldReader:
             case Operator.COPY | Operator.INCREMENT | Operator.TAIL:
                 if self._map.take():
                     value = self._tail(field) if field.operator is Operator.TAIL else self._sent(field)
-                    self._entries[field.slot] = Entry(field.type, value)
+                    self._entries[field.slot] = PreviousValue(field.type, value)
                 else:
                     value = self._left_out(field, start)
             case Operator.DELTA:
@@ -72,7 +72,7 @@ class FieldReader:
         assert mantissa is not None
         return mantissa
 
-    def _entry(self, field: Field, start: int) -> Entry | None:
+    def _entry(self, field: Field, start: int) -> PreviousValue | None:
         entry = self._entries[field.slot]
         if entry is not None and entry.value is not None and entry.type is not field.type:
             raise WireError(Fault.FAST_WRONG_PREVIOUS, start)
@@ -91,7 +91,7 @@ class FieldReader:
                 raise WireError(Fault.FAST_NULL_IN_MANDATORY, start)
             if field.operator is Operator.INCREMENT and isinstance(value, int):
                 value = field.type.minimum if value == field.type.maximum else value + 1
-        self._entries[field.slot] = Entry(field.type, value)
+        self._entries[field.slot] = PreviousValue(field.type, value)
         return value
 
     def _tail(self, field: Field) -> bytes | None:
@@ -116,7 +116,7 @@ class FieldReader:
             raise WireError(Fault.FAST_NULL_IN_MANDATORY, start)
         base = field.initial if entry is None else entry.value
         value = self._combined(field, base, sent, start)
-        self._entries[field.slot] = Entry(field.type, value)
+        self._entries[field.slot] = PreviousValue(field.type, value)
         return value
 
     def _combined(self, field: Field, base: Raw | None, sent: int, start: int) -> Raw:
