@@ -250,6 +250,33 @@ def test_quotes_are_best_levels_by_position(day: Day) -> None:
     assert compared > 300
 
 
+def test_depth_is_that_of_the_book_at_the_end_of_an_interval(day: Day) -> None:
+    """Of each bond the last sample of each second; prices come as they rank."""
+    samples = defaultdict[int, list[Row]](list)
+    for row in _rows(day, "depth"):
+        samples[row["security_id"]].append(row)
+    states: dict[int, list[tuple[int, list[Any]]]] = defaultdict(list)
+    for _, sent_ns, changed, books in _messages(day):
+        for security_id in changed:
+            levels = [books[security_id, side].levels() for side in ("BUY", "SELL")]
+            states[security_id].append((sent_ns, levels))
+    compared = 0
+    for security_id, rows in samples.items():
+        for row in rows:
+            right = [levels for sent_ns, levels in states[security_id] if sent_ns < row["ts_sample"]]
+            bids, offers = right[-1] if right else ([], [])
+            for side, levels in (("bid", bids), ("offer", offers)):
+                mine = [
+                    (row[f"exact_{side}_price_{place}"], row[f"exact_{side}_size_{place}"],
+                     row[f"{side}_orders_{place}"])
+                    for place in range(1, 11)
+                    if row[f"{side}_orders_{place}"]
+                ]  # fmt: skip
+                assert mine == levels[:10], (security_id, row["ts_sample"])
+                compared += len(mine)
+    assert compared > 300
+
+
 def test_the_book_at_any_time(day: Day) -> None:
     compared = 0
     for place, (_, sent_ns, changed, books) in enumerate(_messages(day)):

@@ -27,14 +27,14 @@ _WORDS: Final[dict[str, Callable[[Any], Any]]] = {
 OPENED: Final = "opened"  # the day has begun: no command of the market
 
 
-class Phase(NamedTuple):
+class ScriptStep(NamedTuple):
     """A step of the day's script that was done, or OPENED."""
 
     name: str
     now_ns: int
 
 
-Kept = c.BondCommand | Phase
+Kept = c.BondCommand | ScriptStep
 
 
 class BondState:
@@ -75,7 +75,7 @@ def _digest(catalogue: BondCatalogue) -> int:
 
 
 def _written(done: Kept) -> list[Any]:
-    if isinstance(done, Phase):
+    if isinstance(done, ScriptStep):
         return ["", *done]
     return [type(done).__name__, *(getattr(done, field.name) for field in _fields(type(done)))]
 
@@ -84,7 +84,7 @@ def _read(kept: Any, file: str) -> Kept:
     try:
         name, *values = kept
         if not name:
-            return Phase(*values)
+            return ScriptStep(*values)
         kind = _COMMANDS[name]
         told: Iterable[tuple[str, Any]] = zip((field.name for field in _fields(kind)), values, strict=True)
         made: Kept = kind(**{name: _WORDS.get(name, int)(value) for name, value in told})

@@ -27,7 +27,7 @@ from pregao.model.holidays import national_calendar
 from pregao.model.local_time import local_day
 from pregao.model.market import State
 from pregao.simulator.live.bond_commands import market_command
-from pregao.simulator.live.bond_state import OPENED, BondState, Kept, Phase
+from pregao.simulator.live.bond_state import OPENED, BondState, Kept, ScriptStep
 from pregao.simulator.live.schedule import DayKind
 from pregao.simulator.live.servers import ServerSettings
 from pregao.simulator.settings import as_date
@@ -121,14 +121,14 @@ class LiveBonds:
 
     def _open(self, now_ns: int) -> None:
         if self._state is not None:
-            self._state.note(Phase(OPENED, now_ns))
+            self._state.note(ScriptStep(OPENED, now_ns))
         self._tell(self.day.begin(now_ns), now_ns)
 
     def _restore(self, now_ns: int) -> bool:
         """What was done before a restart is done again, and told to servers that nobody has reached yet."""
         done, self._done, self.market.on_taken = self._done, [], None
         for each in done:
-            if not isinstance(each, Phase):
+            if not isinstance(each, ScriptStep):
                 self._publish(self.market.submit(each).events, now_ns)
             elif each.name == OPENED:
                 self._publish(self.market.open_day(each.now_ns), now_ns)
@@ -172,7 +172,7 @@ class LiveBonds:
     def _enter_phase(self, name: str, now_ns: int) -> None:
         day = self.day
         if self._state is not None:
-            self._state.note(Phase(name, now_ns))
+            self._state.note(ScriptStep(name, now_ns))
         match name:
             case "pre_open":
                 self._open(now_ns)
