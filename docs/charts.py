@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pregao.report.charts.axes import Scale, nice_ticks
+from pregao.report.charts.axes import AxisScale, nice_ticks
 from pregao.simulator import facts
 from pregao.simulator.day_truth import DayTruth
 from pregao.simulator.settings import days_since_1970
@@ -31,8 +31,8 @@ class Panel:
         names: Sequence[tuple[float, str]] | None = None,
     ) -> None:  # fmt: skip
         ticks = nice_ticks(*up)
-        self.x = Scale(*across, LEFT, WIDTH - RIGHT)
-        self.y = Scale(ticks[0], ticks[-1], HEIGHT - BELOW, TOP)
+        self.x = AxisScale(*across, LEFT, WIDTH - RIGHT)
+        self.y = AxisScale(ticks[0], ticks[-1], HEIGHT - BELOW, TOP)
         self.parts = [f'<text x="{LEFT}" y="18" class="title">{title}</text>']
         for tick in ticks:
             y = self.y(tick)

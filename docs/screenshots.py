@@ -17,8 +17,7 @@ from pathlib import Path
 from rich.console import Console
 
 from pregao.cli.listening.screen import Screen
-from pregao.market.replayed import captures_in
-from pregao.market.replayed import ReplayedPackets
+from pregao.market.replayed import ReplayedPackets, captures_in
 from pregao.market.watch import Watch
 from pregao.simulator.sample import write_sample
 

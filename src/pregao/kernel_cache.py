@@ -15,7 +15,11 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from pregao.environment import CACHE_DIR
+# Variables of the environment.
+CACHE_DIR: Final = "PREGAO_CACHE_DIR"  # where machine code is kept instead of ~/.cache
+# The number of the process that says when it compiles kernels: those that it starts are silent.
+SAY_COMPILING: Final = "PREGAO_SAY_COMPILING"
+
 
 HOME: Final = Path(__file__).parent
 _KERNELS: Final = "kernels"  # the name of a kernel file, or of a folder of them

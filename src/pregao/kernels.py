@@ -1,5 +1,5 @@
-"""What all kernels share: how they are compiled, and loads and stores by address. `kernel_cache` says where
-their machine code is kept.
+"""What all kernels share: how they are compiled, loads and stores by address, and the block of numbers and
+addresses in which a kernel finds everything. `kernel_cache` says where machine code is kept.
 
 Kernels live in files named `kernels.py` or in packages named `kernels`, are table-driven (code made with
 `exec` has no disk cache), and take addresses and numbers, never arrays: numba counts references on every use
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import numba
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -27,8 +28,7 @@ from numba.core.caching import UserProvidedCacheLocator
 from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 
-from pregao.environment import SAY_COMPILING
-from pregao.kernel_cache import folder_of
+from pregao.kernel_cache import SAY_COMPILING, folder_of
 
 # Kernels have no annotations: numba finds the types of their arguments.
 Kernel = Callable[..., Any]
@@ -178,3 +178,27 @@ def _prefetch(typing_context: Any, address: Any) -> Any:
 
 
 prefetch: Any = intrinsic(_prefetch)
+
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class Context:
+    """A block of int64s for the kernels: each field a number, or the address of an array that is
+    kept alive here."""
+
+    def __init__(self, fields: tuple[str, ...]) -> None:
+        self._places = {name: place for place, name in enumerate(fields)}
+        self._values = np.zeros(len(fields), np.int64)
+        self._arrays: dict[str, Array] = {}
+        self.address: int = self._values.ctypes.data  # asked once: it takes as long as handling a packet
+
+    def set(self, **values: int | Array) -> None:
+        for name, value in values.items():
+            if isinstance(value, np.ndarray):
+                self._arrays[name] = value
+                value = value.ctypes.data
+            self._values[self._places[name]] = value
+
+    def __getitem__(self, name: str) -> int:
+        return int(self._values[self._places[name]])

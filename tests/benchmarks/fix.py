@@ -14,7 +14,7 @@ from pregao.codecs.fix.parser import split_fields
 from pregao.codecs.fix.reader import BUILTIN_DICTIONARY
 from pregao.feeds.conflated.kernel_reader import KernelReader
 from pregao.feeds.conflated.system import CONFLATED
-from pregao.feeds.port import SessionRun
+from pregao.feeds.session_port import SessionRun
 from pregao.handler.session import SessionHandler
 
 from . import baseline_fix

@@ -22,12 +22,15 @@ from pregao.exchange.bonds.catalogue import load_default_bonds
 from pregao.exchange.bonds.day import BondDay
 from pregao.feeds.registry import load_serving_system
 from pregao.feeds.serving import SessionGrant, SessionLimits
+from pregao.feeds.trademate.served import ServedBonds
+from pregao.feeds.trademate.server import TrademateServer
 from pregao.io.clock import WallClock
 from pregao.model import events as e
 from pregao.model.fixed_income import Bond
 from pregao.model.market import State
 from pregao.sessions.fix.passwords import Cost, PasswordBook, hash_password
 from pregao.simulator.live.servers import MarketServers, ServerSettings
+from tests.kits.trademate import TRADEMATE, Client, served_settings
 
 from .conflated import percentile
 from .harness import Row
@@ -171,6 +174,33 @@ async def _climb(load: Load, events: Iterator[e.Event]) -> Row:
     return Row("trademate, events a second at which it breaks", float(broken), "events/s")
 
 
+def in_memory(seconds: int = 3) -> Row:
+    """Processor time of a second of the load without sockets: bytes are made for every session, and thrown
+    away. A machine that others use spoils the waits, and this much less."""
+    limits = SessionLimits(unread_bytes=64 << 20)
+    names = [f"S{number:04}" for number in range(SESSIONS)]
+    now_ns = start_ns = WallClock().now_ns()
+    settings = served_settings(most_of_address=SESSIONS + 10, most_connections=SESSIONS + 10)
+    feed = ServedBonds(Bonds(), settings, TRADEMATE, now_ns=now_ns)
+    server = TrademateServer(feed, settings, [SessionGrant(name, limits=limits) for name in names])
+    clients = [Client(server, name, now_ns=now_ns) for name in names]
+    for client in clients:
+        client.ask(b"V", {262: "all", 263: "1"})
+    octets, before = 0, 0.0
+    for place, event in enumerate(day_events(RATE * (seconds + 1))[: RATE * (seconds + 1)]):
+        if place == RATE:  # the first second warms up
+            octets, before = 0, time.process_time()
+        now_ns = start_ns + place * 1_000_000_000 // RATE
+        due_ns = feed.next_timeout()
+        if due_ns is not None and due_ns <= now_ns:
+            feed.advance(now_ns)
+            octets += sum(len(client.connection.data_to_send()) for client in clients)
+        feed.publish(event, now_ns)
+    spent = (time.process_time() - before) / seconds
+    assert octets > SESSIONS * 10_000
+    return Row("trademate, processor time of a second, without sockets", 100 * spent, "%", better="lower")
+
+
 def measure(seconds: float = SECONDS, *, climb: bool = True) -> list[Row]:
     load, answer, spent, rows = asyncio.run(_measure(seconds, climb=climb))
     received = [
@@ -191,6 +221,7 @@ def measure(seconds: float = SECONDS, *, climb: bool = True) -> list[Row]:
         Row("trademate, processor time of a second", 100 * spent, "%", better="lower"),
         Row("trademate, bytes to all readers", answer["bytes"] / 1e6 / seconds, "MB/s"),
         Row("trademate, memory of the server", memory_mb, "MB", bar=1024, better="lower"),
+        in_memory(),
         *rows,
     ]
 

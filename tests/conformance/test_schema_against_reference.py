@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from pregao.codecs.sbe import load_builtin_schema
-from pregao.codecs.sbe.builtin import BUILTIN_SCHEMA
+from pregao.codecs.sbe import BUILTIN_SCHEMA, load_builtin_schema
 from tests.conformance.adapter import (
     BlockView,
     our_bytes,

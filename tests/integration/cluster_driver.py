@@ -15,8 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pregao.environment import CACHE_DIR
-from pregao.kernel_cache import cache_root
+from pregao.kernel_cache import CACHE_DIR, cache_root
 from pregao.lake.build import Builder, BuildSettings
 from pregao.lake.runners import Progress, SparkRunner, Task, description
 from pregao.lake.spark.session import local_session

@@ -11,7 +11,7 @@ import pytest
 from pregao.lake.book_at import NoBookError, book_at
 from pregao.lake.build import USUAL_BARS, Builder, BuildReport, BuildSettings
 from pregao.lake.computed.latency import PacketFiles
-from pregao.lake.computed.unit import UnitPart
+from pregao.lake.computed.unit import ComputedPart
 from pregao.lake.lake import Lake
 from pregao.lake.runners import InlineRunner
 from pregao.lake.store.location import Location
@@ -163,7 +163,7 @@ class Interrupted(InlineRunner):
 
     def run(self, task: Any, items: Any, progress: Any) -> list[Any]:
         done = super().run(task, items, progress)
-        if self._others and items and isinstance(items[0], UnitPart | PacketFiles):
+        if self._others and items and isinstance(items[0], ComputedPart | PacketFiles):
             self._others.pop()()
         return done
 

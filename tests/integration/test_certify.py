@@ -112,6 +112,16 @@ def test_some_sections_of_other_systems(
     assert "68 passed, 0 failed, 0 invalid" in capsys.readouterr().err
 
 
+def test_a_client_that_shares_no_code_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """PUMA Conflated as a vendor would write it: FIX, zlib and books of the standard library alone."""
+    need_multicast("a client of its own")
+    client = f"{sys.executable} -I {ROOT / 'tests' / 'kits' / 'vendor_client.py'}"  # -I: not even our folder
+    assert _certify(client, tmp_path, "--system", "conflated") == 0
+    said = capsys.readouterr().err
+    assert "313 passed, 0 failed, 0 invalid, 16 not run" in said
+    assert "an unbroken run" in said
+
+
 def _own_client(system: str, folder: Path, *arguments: str) -> int:
     need_multicast("a client of its own")
     program = folder / "own.py"

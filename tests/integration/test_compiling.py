@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pregao.environment import CACHE_DIR
 from pregao.jobs import compiled
 from pregao.jobs.compiled import STEP, compiling
+from pregao.kernel_cache import CACHE_DIR
 from pregao.kernels import COMPILING
 from tests.kits.lakes import make_days
 

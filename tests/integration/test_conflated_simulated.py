@@ -17,6 +17,7 @@ from pregao import (
     PhaseChanged,
     PriceBand,
     QuantityBand,
+    SessionEnded,
     SettlementPrice,
     SideDeleted,
     StateChanged,
@@ -29,7 +30,7 @@ from pregao.captures.sessions import CapturedMessage, CapturedSessions
 from pregao.codecs.fix import FixMessage, load_builtin_dictionary, parse_message
 from pregao.codecs.pcap.tcp import SegmentReader
 from pregao.feeds.conflated.system import CONFLATED
-from pregao.feeds.port import SessionMessage
+from pregao.feeds.session_port import SessionMessage
 from pregao.handler.session import SessionHandler
 from pregao.io.captures import open_capture
 from pregao.model.errors import ConfigurationError
@@ -53,6 +54,10 @@ def journals(out: Path) -> list[Path]:
 
 def messages_of(path: Path) -> list[bytes]:
     """What the server sent."""
+    return [each.data for each in messages_between(path) if each.direction[2] == SERVER_PORT]
+
+
+def messages_between(path: Path) -> list[CapturedMessage]:
     segments, sessions = SegmentReader(), CapturedSessions(str(path))
     found = []
     with open_capture(str(path)) as source:
@@ -61,7 +66,7 @@ def messages_of(path: Path) -> list[bytes]:
         found += list(sessions.finish())
     sent = [each for each in found if isinstance(each, CapturedMessage)]
     assert not [each for each in found if not isinstance(each, CapturedMessage) and hasattr(each, "fault")]
-    return [each.data for each in sent if each.direction[2] == SERVER_PORT]
+    return sent
 
 
 @pytest.fixture(scope="module")
@@ -183,3 +188,38 @@ def test_a_day_is_the_same_on_binary_and_on_conflated(day: tuple[Simulation, Pat
                 (each.order_id, each.price, each.size, each.firm) for each in other.orders(side)
             ] == orders
     assert conflated.health().findings == 0
+
+
+def test_sessions_that_break_lose_no_trade_and_end_with_the_engines_books(tmp_path: Path) -> None:
+    """Connections cut in mid-message, and a primary that stops for a while: clients come back, to the standby
+    too, and ask for the trades they missed. Each is told once, whatever the journal has twice."""
+    simulation = simulated(tmp_path, sessions=2, faults="session=3xcut@?,session=stop@12:00+20s")
+    truth = Counter[tuple[int, int]]()
+    for path in (tmp_path / "2026-11-16" / "truth" / "events").glob("trade.parquet"):
+        table = pq.read_table(path, columns=["security_id", "trade_id"]).to_pylist()
+        truth.update((row["security_id"], row["trade_id"]) for row in table)
+    assert len(truth) > 20
+    symbols = {each.instrument.symbol for each in simulation.venue.catalogue.listings}
+    for journal in journals(tmp_path):
+        servers = {each.direction[2] for each in messages_between(journal)} & {SERVER_PORT, SERVER_PORT + 1}
+        assert servers == {SERVER_PORT, SERVER_PORT + 1}
+        market = Market.replay(journal, system="conflated")
+        events = list(market)
+        trades = Counter(
+            (each.security_id, each.trade_id)
+            for each in events
+            if isinstance(each, Trade) and each.symbol in symbols
+        )
+        assert trades.keys() == truth.keys()
+        assert sum(isinstance(each, SessionEnded) for each in events) >= 4
+        for engine_market in simulation.venue.engine.floor.markets.values():
+            book = market.book(engine_market.instrument.security_id)
+            for side, rows in ((Side.BUY, engine_market.book.buys), (Side.SELL, engine_market.book.sells)):
+                found = [(each.order_id, each.price, each.size) for each in book.orders(side)]
+                assert found == [(each.secondary_id, each.price, each.shown) for each in rows.orders]
+
+
+def test_faults_of_sessions_need_sessions(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError) as raised:
+        Simulation(Settings(tmp_path, faults="session=cut@?"))
+    assert raised.value.key == "faults"

@@ -70,7 +70,7 @@ def test_the_lending_book_is_that_of_the_desk(played: tuple[Simulation, MemoryDa
     assert compared
     contracts = [entry for entry in told if entry["MDEntryType"] == "2"]
     assert contracts
-    assert all(entry["BTBGraceDate"] and entry["BTBContractInfo"] in (0, 1) for entry in contracts)
+    assert all(entry["BTBGraceDate"] and entry["BTBContractInfo"] in (1, 2) for entry in contracts)
 
 
 def test_the_channel_of_indices_has_entries_of_10_10_only(played: tuple[Simulation, MemoryDay]) -> None:

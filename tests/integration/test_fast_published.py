@@ -10,7 +10,7 @@ import pytest
 
 from pregao.model import events as e
 from pregao.model.streams import Feed, Stream
-from pregao.simulator.memory import Checkpoint, MemoryDay, short_day, simulate_in_memory
+from pregao.simulator.memory import BooksCheckpoint, MemoryDay, short_day, simulate_in_memory
 from pregao.simulator.venue import Resting
 from tests.twins.position_books import ChannelBooks, decoded, ten_thousandths
 
@@ -78,12 +78,12 @@ class Follower:
                     if each["SecurityUpdateAction"] == "D":
                         self.books.delete(each["SecurityID"])
 
-    def start(self, checkpoint: Checkpoint) -> None:
+    def start(self, checkpoint: BooksCheckpoint) -> None:
         """The day goes on from the one before: its books are as the first checkpoint has them."""
         self._version, self._number = checkpoint.seq_version, checkpoint.seq_num
 
 
-def _checkpoints(day: MemoryDay, channel: int) -> list[Checkpoint]:
+def _checkpoints(day: MemoryDay, channel: int) -> list[BooksCheckpoint]:
     return [each for each in day.checkpoints if each.channel == channel]
 
 

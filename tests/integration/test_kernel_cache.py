@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pregao.environment import CACHE_DIR
+from pregao.kernel_cache import CACHE_DIR
 from pregao.simulator.sample import write_sample
 
 CHILD = """

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from pregao.codecs.sbe.builtin import load_builtin_schema
+from pregao.codecs.sbe import load_builtin_schema
 from pregao.feeds.binary.packets import Packet, PacketDecoder
 from pregao.io.multicast import MulticastReceiver, MulticastSender
 from pregao.model.channel_map import channels_toml, default_channels

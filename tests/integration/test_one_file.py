@@ -13,7 +13,7 @@ from pregao.codecs.sbe import load_builtin_schema
 from pregao.feeds.binary.packets import PacketDecoder
 from pregao.lake.lake import Lake
 from pregao.lake.source.messages import batches
-from pregao.lake.source.reader import Request
+from pregao.lake.source.reader import SourceRequest
 from pregao.market import Market
 from tests.kits.captures import Captured, read_capture, write_capture
 from tests.kits.lakes import all_tables, build, make_days
@@ -107,7 +107,7 @@ def test_decode_and_the_spark_source_know_streams_and_feeds(days: tuple[Path, Pa
         (flow.destination.address, flow.destination.port): (flow.stream, flow.feed) for flow in found
     } == expected
     counts: dict[Any, int] = {}
-    for batch in batches(Request(paths=(str(one),)), str(one)):
+    for batch in batches(SourceRequest(paths=(str(one),)), str(one)):
         for stream, feed in zip(batch["stream"].to_pylist(), batch["feed"].to_pylist(), strict=True):
             counts[stream, feed] = counts.get((stream, feed), 0) + 1
     assert set(counts) == {(stream.name, feed.name) for stream, feed in expected.values()}

@@ -16,12 +16,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pregao.codecs.sbe.builtin import load_builtin_schema
+from pregao.codecs.sbe import load_builtin_schema
 from pregao.feeds.binary.packets import PacketDecoder
 from pregao.simulator.live.loop import LiveLoop
 from pregao.simulator.operator.api import BODY_LIMIT, start_server
-from pregao.simulator.operator.calls import CALLS, VIEWS, Call
+from pregao.simulator.operator.calls import CALLS, Call
 from pregao.simulator.operator.json_forms import slots
+from pregao.simulator.operator.views import VIEWS
 from tests.kits.operator import Wire, make_loop
 
 BOUNDED = settings(

@@ -12,7 +12,7 @@ from pregao.model import events as e
 from pregao.model.market import PriceOrigin
 from pregao.simulator import simulate
 from pregao.simulator.line import PublishingLine
-from pregao.simulator.memory import Checkpoint, MemoryDay, short_day, simulate_in_memory
+from pregao.simulator.memory import BooksCheckpoint, MemoryDay, short_day, simulate_in_memory
 from pregao.simulator.tables import table_name
 
 DAY = "2026-11-16"
@@ -40,7 +40,7 @@ def at(row: dict[str, Any]) -> tuple[int, ...]:
     return row["channel"], row["seq_version"], row["seq_num"], row["event"]
 
 
-def place(checkpoint: Checkpoint) -> tuple[int, ...]:
+def place(checkpoint: BooksCheckpoint) -> tuple[int, ...]:
     return checkpoint.channel, checkpoint.seq_version, checkpoint.seq_num, checkpoint.event
 
 

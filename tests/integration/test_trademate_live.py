@@ -15,7 +15,7 @@ import pytest
 import zstandard
 
 from pregao.codecs.fix.reader import TRADEMATE_DICTIONARY
-from pregao.io.private_files import write_private
+from pregao.io.files import write_private
 from pregao.sessions.fix.passwords import PasswordBook, hash_password
 from tests.kits.exchange_process import process, until, write_configuration
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 
 from pregao import Lake
-from pregao.environment import CACHE_DIR
+from pregao.kernel_cache import CACHE_DIR
 from pregao.kernels import COMPILING
 
 ROOT = Path(__file__).parents[2]

@@ -7,7 +7,6 @@ from typing import Any
 from pregao.exchange.commands import CrossOrder
 from pregao.feeds.conflated.server.connection import ServerConnection
 from pregao.feeds.conflated.system import CONFLATED
-from pregao.feeds.port import SessionMessage
 from pregao.feeds.serving import SessionGrant
 from pregao.feeds.session_port import (
     ConnectWanted,
@@ -15,6 +14,7 @@ from pregao.feeds.session_port import (
     RequestRefused,
     SessionBegun,
     SessionEvent,
+    SessionMessage,
 )
 from pregao.handler.session import SessionHandler
 from pregao.model.market import Side

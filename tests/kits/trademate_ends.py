@@ -5,9 +5,15 @@ from random import Random
 from typing import Any
 
 from pregao.exchange.bonds.day import BondDay
-from pregao.feeds.port import SessionMessage
 from pregao.feeds.serving import SessionGrant
-from pregao.feeds.session_port import ConnectWanted, DisconnectWanted, SessionBegun, SessionEvent, SessionLost
+from pregao.feeds.session_port import (
+    ConnectWanted,
+    DisconnectWanted,
+    SessionBegun,
+    SessionEvent,
+    SessionLost,
+    SessionMessage,
+)
 from pregao.feeds.trademate.server import TrademateConnection
 from pregao.feeds.trademate.system import TRADEMATE as SYSTEM
 from pregao.handler.session import SessionHandler
@@ -158,5 +164,8 @@ class BothEnds:
                 theirs = [(each.order_id, each.price, each.size) for each in book.orders(side)]
                 ours = [(each.order_id, each.price, each.size) for each in truth.sides[side].orders]
                 assert theirs == ours, bond.instrument.symbol
+                # Levels come in the order of what ranks first, also where that is the lowest rate.
+                levels = [each.price for each in (book.bids if side is Side.BUY else book.offers)]
+                assert levels == list(dict.fromkeys(price for _, price, _ in ours)), bond.instrument.symbol
                 orders += len(ours)
         return orders

@@ -14,8 +14,7 @@ from typing import Any
 from pregao.exchange.commands import CancelSide
 from pregao.feeds.conflated.settings import settings_of
 from pregao.feeds.conflated.system import CONFLATED, make_client
-from pregao.feeds.port import SessionMessage
-from pregao.feeds.session_port import ConnectWanted, DisconnectWanted, SessionEvent
+from pregao.feeds.session_port import ConnectWanted, DisconnectWanted, SessionEvent, SessionMessage
 from pregao.handler.keeper import Observer
 from pregao.handler.session import SessionHandler
 from pregao.model.events import Trade

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from pregao.handler.handler import ChannelHandler
-from pregao.recovery.events import GapDetected, InstrumentHealed, InstrumentStale
+from pregao.recovery.events import GapDetected
+from pregao.recovery.instrument_events import InstrumentHealed, InstrumentStale
 from pregao.recovery.instruments import BookStatus
 from tests.proofs.truth_follower import DifferenceError, TruthFollower
 

@@ -26,7 +26,7 @@ from pregao.model.market import Side
 from pregao.model.streams import Feed, Stream
 from pregao.sessions.replay import REPLAYER
 from pregao.simulator.live.replayers import Replayer
-from pregao.simulator.memory import CapturedPacket, Checkpoint, InstrumentTruth
+from pregao.simulator.memory import BooksCheckpoint, CapturedPacket, InstrumentTruth
 from pregao.simulator.venue import Resting
 from tests.proofs.day_report import DayReport
 from tests.proofs.truth_follower import DifferenceError, TruthFollower
@@ -155,7 +155,7 @@ def depth_of(channel: int) -> int | None:
 class FastTruth(TruthFollower):
     """Books by position, by level and of the best level, and prices of statistics that both know."""
 
-    def __init__(self, checkpoints: list[Checkpoint], depth: int | None) -> None:
+    def __init__(self, checkpoints: list[BooksCheckpoint], depth: int | None) -> None:
         versions = sorted({checkpoint.seq_version for checkpoint in checkpoints})
         # Nothing on the wire numbers the sequences: a listener counts those that it has heard.
         counted = {version: place for place, version in enumerate(versions, 1)}
@@ -203,7 +203,7 @@ class FastListener:
             load_subscriptions(config, (), None, "fast"), replayer=open_replayer(config, "fast")
         )
         self.channels = Channels(self.packets, lambda _: Observer(), exact=True, quotes=False, system="fast")
-        checkpoints: list[Checkpoint] = pickle.loads(truth_file.read_bytes())
+        checkpoints: list[BooksCheckpoint] = pickle.loads(truth_file.read_bytes())
         self.truths = {
             channel: FastTruth(
                 [c for c in checkpoints if c.channel == channel and c.site is PublishingSite.PRIMARY],

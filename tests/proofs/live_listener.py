@@ -11,7 +11,7 @@ from pregao.handler.keeper import Observer
 from pregao.market.channels import Channels
 from pregao.market.live import LivePackets
 from pregao.recovery.policy import ChannelSettings
-from pregao.simulator.memory import Checkpoint
+from pregao.simulator.memory import BooksCheckpoint
 from tests.proofs.day_report import DayReport
 from tests.proofs.truth_follower import DifferenceError, TruthFollower
 
@@ -31,7 +31,7 @@ class LiveListener:
         self.channels = Channels(
             self.packets, lambda _: Observer(), exact=True, quotes=False, settings=settings
         )
-        checkpoints: list[Checkpoint] = pickle.loads(truth_file.read_bytes())
+        checkpoints: list[BooksCheckpoint] = pickle.loads(truth_file.read_bytes())
         self.truths = {
             channel: TruthFollower(
                 (c for c in checkpoints if c.channel == channel and c.site is PublishingSite.PRIMARY), version

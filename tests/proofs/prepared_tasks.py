@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from pregao.lake.computed.unit import PartDone, UnitPart
+from pregao.lake.computed.unit import ComputedPart, PartDone
 from pregao.lake.maintenance.sorting import Part, SmallFiles, SortedFile
 from pregao.lake.plan.index import FileIndex, StreamIndex
 from pregao.lake.plan.scanning import IndexStore
@@ -166,7 +166,7 @@ class PreparedRunner:
         return SliceDone(files, counts={file.table: file.rows for file in files})
 
     def _prepared_run(self, task: Any, item: Any) -> Any:  # of computed tables
-        if not isinstance(item, UnitPart) or not self._is_prepared(item.key):
+        if not isinstance(item, ComputedPart) or not self._is_prepared(item.key):
             return task(item)
         return PartDone([prepared_file(table, item.key, "analytics") for table in COMPUTED_TABLES], [])
 

@@ -11,7 +11,7 @@ from pregao.model import events as e
 from pregao.model.market import Side, TradeSubType
 from pregao.recovery.instruments import BookStatus
 from pregao.recovery.progress import ChannelState
-from pregao.simulator.memory import Checkpoint, InstrumentTruth
+from pregao.simulator.memory import BooksCheckpoint, InstrumentTruth
 
 Point = tuple[int, int]
 
@@ -37,11 +37,11 @@ def check_phases_known(handler: ChannelHandler) -> None:
 class TruthFollower:
     """`at_point` once for every place the handler comes to."""
 
-    def __init__(self, checkpoints: Iterable[Checkpoint], version: int, *, groups: bool = True) -> None:
+    def __init__(self, checkpoints: Iterable[BooksCheckpoint], version: int, *, groups: bool = True) -> None:
         """`groups`: a phase that is verified is the exchange's. A forged one may be too, while no instrument
         is: then only states of instruments are compared."""
         self._groups = groups
-        self._by_point: dict[Point, list[Checkpoint]] = {}
+        self._by_point: dict[Point, list[BooksCheckpoint]] = {}
         self._order: list[Point] = []
         for checkpoint in checkpoints:
             point = checkpoint.seq_version, checkpoint.seq_num

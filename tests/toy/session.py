@@ -4,7 +4,7 @@ begin again."""
 
 from typing import Final
 
-from pregao.feeds.port import JournalFault, SessionMessage
+from pregao.feeds.session_port import JournalFault, SessionMessage
 from pregao.model.errors import Fault
 from tests.toy.system import NoNews, ToyReader
 

@@ -7,7 +7,8 @@ import numpy as np
 from pregao.feeds.binary.system import BINARY
 from pregao.handler.handler import ChannelHandler
 from pregao.model.market import Side
-from pregao.recovery.events import Event, InstrumentHealed
+from pregao.recovery.events import Event
+from pregao.recovery.instrument_events import InstrumentHealed
 from pregao.recovery.instruments import BookStatus
 from pregao.recovery.policy import ChannelSettings
 from pregao.simulator.memory import CapturedPacket

@@ -6,11 +6,11 @@ is then put in the other order first.
 
 from collections import Counter
 
-from pregao.books.views import MAX_SIZE, Anomaly, Level, Order, SidePolicy, Top, rank
+from pregao.books.views import MAX_SIZE, Anomaly, Level, Order, SidePolicy, Top
 from pregao.model.events import BookEmptied, LevelUpdate, OrderUpdate, SideDeleted
 from pregao.model.market import Action, Side
 from pregao.model.rows import Flag
-from tests.twins.plain_sides import BookSide, Found, SideByLevel, SideByPosition, SideByPrice
+from tests.twins.plain_sides import BookSide, Found, SideByLevel, SideByPosition, SideByPrice, rank_of
 
 BookUpdate = OrderUpdate | LevelUpdate | SideDeleted | BookEmptied
 _OF_AN_ORDER = frozenset((Action.NEW, Action.CHANGE, Action.DELETE))
@@ -56,7 +56,7 @@ class ReferenceBook:
         if not (update.action in _OF_AN_ORDER or overlaid) or not (removed or 0 <= update.size <= MAX_SIZE):
             found.append(Anomaly.MALFORMED)
         elif by_position:
-            self._by_position(update.side, found).apply(update, found)
+            self._by_position(update.side, flags, found).apply(update, found)
         else:
             self._by_price(update.side, found).apply(update, Flag.PRICE_UNTOLD in flags, found)
 
@@ -76,8 +76,12 @@ class ReferenceBook:
     def _delete_from(self, update: SideDeleted, flags: Flag, found: Found) -> None:
         side = self._sides[update.side]
         if not isinstance(side, SideByLevel):  # positions of levels are positions too
-            order = self._by_position if Flag.BY_POSITION in flags else self._by_price
-            side = order(update.side, found)
+            by_position = Flag.BY_POSITION in flags
+            side = (
+                self._by_position(update.side, flags, found)
+                if by_position
+                else self._by_price(update.side, found)
+            )
         side.delete_from(update.position or 0, found)
 
     def _by_price(self, side: Side, found: Found) -> SideByPrice:
@@ -86,11 +90,16 @@ class ReferenceBook:
             current = self._sides[side] = SideByPrice(side, self._kept(current, found), found)
         return current
 
-    def _by_position(self, side: Side, found: Found) -> SideByPosition:
-        current = self._sides[side]
-        if not isinstance(current, SideByPosition):
-            current = self._sides[side] = SideByPosition(side, self._kept(current, found))
-        return current
+    def _by_position(self, side: Side, flags: Flag, found: Found) -> SideByPosition:
+        current, in_rates = self._sides[side], Flag.IN_RATES in flags
+        if isinstance(current, SideByPosition):
+            current.in_rates = in_rates
+            return current
+        kept = self._kept(current, found)
+        if in_rates:  # by price of rates, and then by id
+            kept.sort(key=lambda order: (-rank_of(side, order.price, in_rates=True), order.order_id))
+        made = self._sides[side] = SideByPosition(side, kept, in_rates=in_rates)
+        return made
 
     def _by_level(self, side: Side, found: Found) -> SideByLevel:
         current = self._sides[side]
@@ -124,7 +133,11 @@ class ReferenceBook:
                 side.trim()
 
     def policy(self, side: Side) -> SidePolicy:
-        return _POLICIES[type(self._sides[side])]
+        return SidePolicy.BY_RATE if self._in_rates(side) else _POLICIES[type(self._sides[side])]
+
+    def _in_rates(self, side: Side) -> bool:
+        current = self._sides[side]
+        return isinstance(current, SideByPosition) and current.in_rates
 
     def orders(self, side: Side) -> list[Order]:
         return self._sides[side].orders()
@@ -140,7 +153,7 @@ class ReferenceBook:
     def check_invariants(self) -> None:
         for side in Side:
             orders, levels = self.orders(side), self.levels(side)
-            ranks = [rank(side, level.price) for level in levels]
+            ranks = [rank_of(side, level.price, in_rates=self._in_rates(side)) for level in levels]
             by_level = isinstance(self._sides[side], SideByLevel)
             if not by_level or not self.suspect:
                 assert ranks == sorted(set(ranks), reverse=True), "levels are in order, each price once"

@@ -13,7 +13,7 @@ from pregao.codecs.sbe import Schema
 from pregao.feeds.binary.packets import PacketHeader
 from pregao.feeds.binary.reading.rows import RowReader
 from pregao.feeds.binary.system import BINARY
-from pregao.handler.groups import Groups
+from pregao.handler.groups import SecurityGroups
 from pregao.handler.instruments import DefinitionReader, Instruments
 from pregao.handler.keeper import Observer, StoreKeeper
 from pregao.handler.snapshots import SnapshotReader
@@ -51,7 +51,7 @@ class PlainHandler:
     def __init__(self, channel: int, schema: Schema, settings: ChannelSettings | None = None) -> None:
         self.channel = channel
         self.store, self.instruments = PlainStore(), Instruments()
-        self.groups = Groups(cast(BookStore, self.store))
+        self.groups = SecurityGroups(cast(BookStore, self.store))
         keeper = PlainKeeper(self)
         settings = replace(settings or ChannelSettings(), policy=BINARY.policy)
         self.machine = ChannelMachine(channel, keeper, settings)

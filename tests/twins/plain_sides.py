@@ -26,9 +26,14 @@ def order_of(update: OrderUpdate) -> Order:
     return Order(update.order_id, update.price, update.size, update.inserted_ns, update.firm, update.implied)
 
 
-def levels_of(side: Side, orders: Iterable[Order]) -> list[Level]:
+def rank_of(side: Side, price: int | None, *, in_rates: bool) -> int:
+    """Greater is nearer to the top; a rate is the better bid where it is lower."""
+    return rank(side, price if price is None or not in_rates else -price)
+
+
+def levels_of(side: Side, orders: Iterable[Order], *, in_rates: bool = False) -> list[Level]:
     """Market by price. Positions that contradict the prices do not change it."""
-    ranked = sorted(orders, key=lambda order: -rank(side, order.price))
+    ranked = sorted(orders, key=lambda order: -rank_of(side, order.price, in_rates=in_rates))
     return [
         Level(price, sum(order.size for order in same), len(same))
         for price, group in groupby(ranked, key=lambda order: order.price)
@@ -80,8 +85,8 @@ class SideByPrice:
 
 
 class SideByPosition:
-    def __init__(self, side: Side, orders: Iterable[Order]) -> None:
-        self._side, self._orders = side, list(orders)
+    def __init__(self, side: Side, orders: Iterable[Order], *, in_rates: bool = False) -> None:
+        self._side, self._orders, self.in_rates = side, list(orders), in_rates
 
     def apply(self, update: OrderUpdate, found: Found) -> None:
         place, count = update.position - 1, len(self._orders)
@@ -124,7 +129,7 @@ class SideByPosition:
         return list(self._orders)
 
     def levels(self) -> list[Level]:
-        return levels_of(self._side, self._orders)
+        return levels_of(self._side, self._orders, in_rates=self.in_rates)
 
 
 class SideByLevel:

@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "pregao"
 # Below everything, or of the package itself.
-LEFT_OUT = {"model", "kernels", "kernel_context", "kernel_cache", "environment", "extras", "__version__"}
+LEFT_OUT = {"model", "kernels", "kernel_cache", "extras", "__version__"}
 ROOMS = {path.name for path in SOURCE.iterdir() if (path / "__init__.py").exists()}
 
 

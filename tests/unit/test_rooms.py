@@ -132,6 +132,41 @@ def test_one_way_from_a_file_to_packets() -> None:
     }  # fmt: skip
 
 
+# Events of the library (`market`) have the names of what they tell of: updates of the model, and what the
+# machine of a channel or session says.
+TOLD_AGAIN = {
+    "model/updates.py", "model/events.py", "model/clearing.py", "recovery/events.py",
+    "recovery/instrument_events.py", "feeds/session_port.py",
+}  # fmt: skip
+
+
+def test_one_name_is_one_class() -> None:
+    """But for events told again, and for systems: they do not know each other, and each has its publisher."""
+    places: dict[str, set[str]] = {}
+    for file in SOURCE.rglob("*.py"):
+        for node in ast.parse(file.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, set()).add(str(file.relative_to(SOURCE)))
+    assert len(places) > 1_000
+    shared = {name: where for name, where in places.items() if len({_teller(each) for each in where}) > 1}
+    assert set(shared) <= NAMED_TWICE, shared
+
+
+def _teller(place: str) -> str:
+    """Files that may share a name count as one."""
+    if place.startswith("market/") or place in TOLD_AGAIN:
+        return "events"
+    return "systems" if place.startswith("feeds/") and place.count("/") > 1 else place
+
+
+# A list that only shrinks.
+NAMED_TWICE = {
+    "CancelOrder", "Change", "ChangeOrder", "ChangeState", "ConnectWanted", "DisconnectWanted",
+    "HeartbeatReceived", "PriceKind", "RejectReason", "Runner", "Segment", "SetBand", "SnapshotLoop",
+    "Subscription",
+}  # fmt: skip
+
+
 # The tests have rooms too.
 
 

@@ -110,7 +110,8 @@ class StoreViews:
         head = self._side(number, side)
         count = int(head["levels"])
         levels = self._block(int(head["levels_at"]), t.LEVEL, count)[::-1][:depth].copy()
-        levels["key"] = (levels["key"] + 1) * (1 if side is Side.BUY else -1)
+        is_rate = int(head["policy"]) == t.BY_RATE
+        levels["key"] = (levels["key"] + 1) * (1 if (side is Side.BUY) != is_rate else -1)
         return levels.view(t.PRICE_LEVEL)
 
     def orders(self, number: int, side: Side) -> list[Order]:

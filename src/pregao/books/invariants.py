@@ -80,7 +80,9 @@ def _check_side(memory: BookMemory, side: NDArray[Any], sign: int, suspect: bool
         assert (levels["size"] <= MAX_SIZE).all()
         assert suspect or (np.diff(levels["key"].astype(object)) > 0).all(), "levels rise to the best"
         return
-    if side["policy"] == t.BY_POSITION:
+    if side["policy"] == t.BY_RATE:
+        sign = -sign
+    if side["policy"] in (t.BY_POSITION, t.BY_RATE):
         orders = _block(memory, int(side["orders_at"]), t.SLOT, count)
     else:
         table = _block(memory, int(side["orders_at"]), t.SLOT, capacity if side["orders_at"] else 0)

@@ -17,8 +17,9 @@ where positions do. Both have the same slots, in blocks of the same sizes. Where
 orders, and the levels lie by position, 1 at the END.
 
 A level is kept by its key, which rises towards the top on both sides and is greatest for no price:
-price - 1 for bids, -price - 1 for offers, so that the greatest number is left for NULL. Nothing here may
-rely on numbers that wrap: numba tells LLVM that signed ones do not.
+price - 1 for bids, -price - 1 for offers, so that the greatest number is left for NULL; of rates, whose lower
+one is the better bid, the other way round. Nothing here may rely on numbers that wrap: numba tells LLVM that
+signed ones do not.
 """
 
 from typing import Final
@@ -75,7 +76,7 @@ NEXT_BOOK_MASK: Final = (1 << 24) - 1
 BOOK_STREAM: Final = 63  # u8: what stream the book is of, E_BOOK or an MDStreamID; 0: no row has said it yet
 E_BOOK: Final = 1
 
-BY_PRICE, BY_POSITION, BY_LEVEL = map(int, SidePolicy)
+BY_PRICE, BY_POSITION, BY_LEVEL, BY_RATE = map(int, SidePolicy)
 
 FIRST_CAPACITY: Final = 8  # of orders or levels in a block
 FIRST_CAPACITY_BITS: Final = 3

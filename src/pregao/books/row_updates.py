@@ -28,7 +28,7 @@ _E = TypeVar("_E", bound=IntEnum)
 _IMBALANCES = (ImbalanceSide.BALANCED, ImbalanceSide.MORE_BUYERS, ImbalanceSide.MORE_SELLERS)
 
 
-class Row(NamedTuple):
+class RowFields(NamedTuple):
     """The fields of a row of `model.rows` as Python numbers."""
 
     kind: int
@@ -64,13 +64,13 @@ class Row(NamedTuple):
     high: int
 
 
-assert Row._fields == ROW.names
+assert RowFields._fields == ROW.names
 _UNPACK: Final = struct.Struct("<4B2H2I7q2IH2BI4B2H4q").unpack_from
 
 
-def row_at(data: bytes | memoryview, offset: int) -> Row:
+def row_at(data: bytes | memoryview, offset: int) -> RowFields:
     """Of the bytes of rows: a tenth of the time that NumPy needs to make a row of Python numbers."""
-    return Row._make(_UNPACK(data, offset))
+    return RowFields._make(_UNPACK(data, offset))
 
 
 def wide(value: int) -> int | None:
@@ -97,39 +97,39 @@ def _shifted(kind: type[_E], value: int) -> _E | None:
     return _member(kind, value - 1) if value else None
 
 
-def _origin(row: Row) -> PriceOrigin:
+def _origin(row: RowFields) -> PriceOrigin:
     return _shifted(PriceOrigin, row.origin) or PriceOrigin.DAILY
 
 
-def _opening(row: Row) -> e.OpeningPrice:
+def _opening(row: RowFields) -> e.OpeningPrice:
     return e.OpeningPrice(
         row.security_id, row.price, wide(row.fine), row.trade_date, row.time_ns, _origin(row),
         _member(Action, row.action),
     )  # fmt: skip
 
 
-def _theoretical(row: Row) -> e.TheoreticalPrice:
+def _theoretical(row: RowFields) -> e.TheoreticalPrice:
     return e.TheoreticalPrice(
         row.security_id, wide(row.price), wide(row.size), row.trade_date, row.time_ns,
         _member(Action, row.action),
     )  # fmt: skip
 
 
-def _closing(row: Row) -> e.ClosingPrice:
+def _closing(row: RowFields) -> e.ClosingPrice:
     return e.ClosingPrice(
         row.security_id, row.fine, row.trade_date, row.time_ns, _origin(row), wide(row.other)
     )
 
 
-def _high(row: Row) -> e.HighPrice:
+def _high(row: RowFields) -> e.HighPrice:
     return e.HighPrice(row.security_id, row.price, row.trade_date, row.time_ns, _member(Action, row.action))
 
 
-def _low(row: Row) -> e.LowPrice:
+def _low(row: RowFields) -> e.LowPrice:
     return e.LowPrice(row.security_id, row.price, row.trade_date, row.time_ns, _member(Action, row.action))
 
 
-def _last_trade(row: Row) -> e.LastTrade:
+def _last_trade(row: RowFields) -> e.LastTrade:
     return e.LastTrade(
         row.security_id, row.id, row.price, row.size, row.trade_date, _member(Session, row.session),
         TradeCondition(row.condition), row.time_ns, _optional(TradeSubType, row.detail), row.firm or None,
@@ -137,67 +137,67 @@ def _last_trade(row: Row) -> e.LastTrade:
     )  # fmt: skip
 
 
-def _totals(row: Row) -> e.ExecutionStatistics:
+def _totals(row: RowFields) -> e.ExecutionStatistics:
     return e.ExecutionStatistics(
         row.security_id, _member(Session, row.session), row.trade_date, row.size, wide(row.price),
         wide(row.fine), row.other, row.time_ns,
     )  # fmt: skip
 
 
-def _settlement(row: Row) -> e.SettlementPrice:
+def _settlement(row: RowFields) -> e.SettlementPrice:
     return e.SettlementPrice(
         row.security_id, row.price, row.trade_date, row.time_ns, _origin(row),
         _member(SettlementKind, row.detail), _member(PriceKind, row.type), wide(row.other),
     )  # fmt: skip
 
 
-def _open_interest(row: Row) -> e.OpenInterest:
+def _open_interest(row: RowFields) -> e.OpenInterest:
     return e.OpenInterest(row.security_id, row.size, row.trade_date, row.time_ns)
 
 
-def _imbalance(row: Row) -> e.Imbalance:
+def _imbalance(row: RowFields) -> e.Imbalance:
     side = _IMBALANCES[row.side] if row.side < len(_IMBALANCES) else ImbalanceSide.BALANCED
     return e.Imbalance(row.security_id, side, wide(row.size), row.time_ns, _member(Action, row.action))
 
 
-def _price_band(row: Row) -> e.PriceBand:
+def _price_band(row: RowFields) -> e.PriceBand:
     return e.PriceBand(
         row.security_id, _optional(BandType, row.type), row.time_ns, _shifted(LimitType, row.detail),
         wide(row.low), wide(row.high), _shifted(Midpoint, row.origin), wide(row.fine),
     )  # fmt: skip
 
 
-def _quantity_band(row: Row) -> e.QuantityBand:
+def _quantity_band(row: RowFields) -> e.QuantityBand:
     return e.QuantityBand(row.security_id, wide(row.other), wide(row.size), row.time_ns)
 
 
-def _state(row: Row) -> e.StateChanged:
+def _state(row: RowFields) -> e.StateChanged:
     return e.StateChanged(
         row.security_id, _member(Session, row.session), _optional(State, row.type),
         _optional(StateEvent, row.detail), row.trade_date, row.time_ns, wide(row.inserted_ns),
     )  # fmt: skip
 
 
-def _index(row: Row) -> e.IndexValue:
+def _index(row: RowFields) -> e.IndexValue:
     return e.IndexValue(row.security_id, row.price, row.time_ns, row.other)
 
 
-def _vwap(row: Row) -> e.VwapPrice:
+def _vwap(row: RowFields) -> e.VwapPrice:
     return e.VwapPrice(row.security_id, row.price, row.trade_date, row.time_ns, _member(Action, row.action))
 
 
-def _composite(row: Row) -> e.CompositeCount:
+def _composite(row: RowFields) -> e.CompositeCount:
     return e.CompositeCount(row.security_id, wide(row.other), row.low, row.time_ns)
 
 
-def _volatility(row: Row) -> e.VolatilityPrice:
+def _volatility(row: RowFields) -> e.VolatilityPrice:
     return e.VolatilityPrice(
         row.security_id, wide(row.low), wide(row.high), wide(row.fine), row.time_ns,
         _member(Action, row.action), row.trade_date,
     )  # fmt: skip
 
 
-_UPDATES: dict[int, Callable[[Row], e.Update]] = {
+_UPDATES: dict[int, Callable[[RowFields], e.Update]] = {
     Kind.OPENING: _opening, Kind.THEORETICAL: _theoretical, Kind.CLOSING: _closing, Kind.HIGH: _high,
     Kind.LOW: _low, Kind.LAST_TRADE: _last_trade, Kind.TOTALS: _totals, Kind.SETTLEMENT: _settlement,
     Kind.OPEN_INTEREST: _open_interest, Kind.IMBALANCE: _imbalance, Kind.PRICE_BAND: _price_band,

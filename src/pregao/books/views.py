@@ -18,6 +18,7 @@ class SidePolicy(IntEnum):
     BY_PRICE = 0  # orders, by price and secondaryOrderID
     BY_POSITION = 1  # orders, by the position that each is told at
     BY_LEVEL = 2  # price levels, by position, as many as the side is deep
+    BY_RATE = 3  # as BY_POSITION, of prices that are rates: the lower is the better bid, the higher the offer
 
 
 @record
@@ -98,8 +99,9 @@ def rank(side: Side, price: int | None) -> int:
 # than the order has (37780 of PUMA Conflated): the size that it tells now counts |
 
 
-# A level's size is a sum in 64 bits: this is what keeps it from wrapping, whatever a packet says.
-MAX_SIZE: Final = 1 << 40
+# A level's size is a sum in 64 bits, which 131,072 orders of this size on one level would fill. With eight
+# places, as bonds in fractions have, it is 703,687.
+MAX_SIZE: Final = 1 << 46
 MAX_LEVELS: Final = 1 << 14  # of a side that is kept by level and has no depth
 
 

@@ -7,7 +7,7 @@ from pregao.model.streams import Feed, Stream
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class SocketAddress:
     """An address as a number with its IP version, and a port."""
 
     ip_version: int
@@ -19,8 +19,8 @@ class Endpoint:
 class CaptureFlow:
     """All packets of one file from one sender to one receiver; stream and feed as far as known."""
 
-    source: Endpoint
-    destination: Endpoint
+    source: SocketAddress
+    destination: SocketAddress
     stream: Stream = Stream.UNKNOWN
     feed: Feed = Feed.UNKNOWN
     channel: int | None = None  # as configured or named: for systems whose packets do not say it

@@ -91,8 +91,8 @@ def _sites(flows: Sequence[FlowFacts]) -> list[list[FlowFacts]]:
 
 
 def _together(flow: FlowFacts, other: FlowFacts) -> bool:
-    told = {flow.feed, other.feed} - {Feed.UNKNOWN}
-    if Feed.C in told and len(told) > 1:
+    known_feeds = {flow.feed, other.feed} - {Feed.UNKNOWN}
+    if Feed.C in known_feeds and len(known_feeds) > 1:
         return False
     return flow.destination == other.destination or not flow.versions.isdisjoint(other.versions)
 

@@ -20,9 +20,9 @@ import numpy as np
 from pregao.captures.decoded import Finding
 from pregao.captures.reader import CaptureReader
 from pregao.codecs.fix.compression import StreamInflater
-from pregao.codecs.pcap.tcp import Change, Direction, SegmentReader, StreamChange, TcpStreams
-from pregao.feeds.port import (
-    Array,
+from pregao.codecs.pcap.tcp import ChangeKind, Direction, SegmentReader, StreamChange, TcpStreams
+from pregao.feeds.port import Array
+from pregao.feeds.session_port import (
     JournalFault,
     RunJournal,
     SessionJournal,
@@ -155,15 +155,15 @@ class SessionUnits:
 
     def _change(self, change: StreamChange) -> Iterator[Item]:
         side = self._sides.get(change.direction)
-        if change.change is Change.OPENED:
+        if change.change is ChangeKind.OPENED:
             self._sides[change.direction] = _Side()
-        elif change.change is Change.BYTES:
+        elif change.change is ChangeKind.BYTES:
             if side is None:
                 side = self._sides[change.direction] = _Side(begun=change.begun)
             yield from self._bytes(side, change)
-        elif side is not None and change.change is Change.GAP:
+        elif side is not None and change.change is ChangeKind.GAP:
             yield from self._gap(side, change)
-        elif side is not None and change.change is Change.CLOSED:
+        elif side is not None and change.change is ChangeKind.CLOSED:
             yield from self._flush(side)
             if side.line is not None:
                 yield from self._found(side, side.line, [*side.line.journal.connected()])

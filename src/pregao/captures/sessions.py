@@ -8,12 +8,12 @@ What is no such connection is counted and left out.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from pregao.captures.decoded import CaptureCounts, CaptureFlow, DecodedPacket, Endpoint, Finding
+from pregao.captures.decoded import CaptureCounts, CaptureFlow, DecodedPacket, Finding, SocketAddress
 from pregao.captures.reader import CaptureReader
 from pregao.codecs.fix import Framed, Framer
 from pregao.codecs.fix.compression import StreamInflater
 from pregao.codecs.pcap.outcomes import Datagram, Skip
-from pregao.codecs.pcap.tcp import ACK, Change, Direction, SegmentReader, StreamChange, TcpStreams
+from pregao.codecs.pcap.tcp import ACK, ChangeKind, Direction, SegmentReader, StreamChange, TcpStreams
 from pregao.feeds.decoding import Decoder
 from pregao.io.captures import CaptureSource
 from pregao.model.errors import DecodeError, Fault
@@ -21,7 +21,7 @@ from pregao.model.errors import DecodeError, Fault
 __all__ = [
     "CapturedMessage",
     "CapturedSessions",
-    "Change",
+    "ChangeKind",
     "Direction",
     "SegmentReader",
     "SessionFileReader",
@@ -35,7 +35,7 @@ _FOREIGN = "other-tcp"
 
 def is_answer(change: StreamChange) -> bool:
     """Whether a server opens its direction of a connection: it answers a SYN."""
-    return change.change is Change.OPENED and bool(change.segment.flags & ACK)
+    return change.change is ChangeKind.OPENED and bool(change.segment.flags & ACK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,17 +86,17 @@ class CapturedSessions:
 
     def _change(self, change: StreamChange) -> Iterator[CapturedMessage | Finding | StreamChange]:
         side = self._sides.get(change.direction)
-        if change.change is Change.OPENED:
+        if change.change is ChangeKind.OPENED:
             self._sides[change.direction] = _Side()
             yield change
-        elif change.change is Change.BYTES:
+        elif change.change is ChangeKind.BYTES:
             if side is None:
                 side = self._sides[change.direction] = _Side()
             yield from self._bytes(side, change)
-        elif change.change is Change.GAP and side is not None and not side.is_foreign:
+        elif change.change is ChangeKind.GAP and side is not None and not side.is_foreign:
             side.is_broken |= bool(side.inflater.is_compressed)
             yield self._finding(change, Fault.TCP_BYTES_MISSING, f"{change.missing} bytes")
-        elif change.change is Change.CLOSED and side is not None:
+        elif change.change is ChangeKind.CLOSED and side is not None:
             if not side.is_foreign:
                 yield change
             self._sides.pop(change.direction, None)
@@ -200,6 +200,6 @@ class SessionFileReader:
         flow = self._flows.get(direction)
         if flow is None:
             version, src, src_port, dst, dst_port = direction
-            flow = CaptureFlow(Endpoint(version, src, src_port), Endpoint(version, dst, dst_port))
+            flow = CaptureFlow(SocketAddress(version, src, src_port), SocketAddress(version, dst, dst_port))
             self._flows[direction] = flow
         return flow

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from pregao.captures.decoded import CaptureFlow, Endpoint
+from pregao.captures.decoded import CaptureFlow, SocketAddress
 from pregao.captures.glance import MOST_FLOWS, FlowFacts, FlowKey, Survey, glance, name_feeds
 from pregao.codecs.pcap.outcomes import Datagram
 from pregao.feeds.identity import UNTOLD_CHANNEL, Identity
@@ -171,9 +171,9 @@ def identify(
     """Streams and feeds of the flows of one file, by all that can tell them; either may stay UNKNOWN."""
     of_channel = Counter(flow.channel for flow in flows)
     for flow in flows:
-        told = configured_stream(channels, flow.destination)
-        if told is not None:
-            flow.stream, flow.feed = told.stream, told.feed
+        configured = configured_stream(channels, flow.destination)
+        if configured is not None:
+            flow.stream, flow.feed = configured.stream, configured.feed
             continue
         flow.feed = named.feed
         likely = identity.settled_stream(flow.marks, flow.units)
@@ -224,7 +224,7 @@ class Flows:
     def __init__(self, file: str, channels: ChannelMap | None, system: str = DEFAULT) -> None:
         self._file, self._streams = file, CaptureStreams([file], channels, system)
         self._flows: dict[_Key, CaptureFlow] = {}
-        self._others = CaptureFlow(Endpoint(4, 0, 0), Endpoint(4, 0, 0))
+        self._others = CaptureFlow(SocketAddress(4, 0, 0), SocketAddress(4, 0, 0))
 
     def of(self, datagram: Datagram, channel: int) -> CaptureFlow:
         """The flow of a packet of a channel."""
@@ -243,8 +243,8 @@ class Flows:
         if len(self._flows) >= MAX_FLOWS:
             return self._others
         version = datagram.ip_version
-        source = Endpoint(version, datagram.src, datagram.src_port)
-        destination = Endpoint(version, datagram.dst, datagram.dst_port)
+        source = SocketAddress(version, datagram.src, datagram.src_port)
+        destination = SocketAddress(version, datagram.dst, datagram.dst_port)
         known = self._streams.of(self._file, Destination(version, datagram.dst, datagram.dst_port), channel)
         number = known.channel or stream_of_file_name(self._file).channel
         flow = self._flows[key] = CaptureFlow(source, destination, known.stream, known.feed, number)

@@ -3,9 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from pregao.feeds.port import SessionSystem
 from pregao.feeds.registry import load_session_system
-from pregao.feeds.session_port import ClientSystem, HeartbeatReceived, InstrumentsListed, SessionEvent
+from pregao.feeds.session_port import (
+    ClientSystem,
+    HeartbeatReceived,
+    InstrumentsListed,
+    SessionEvent,
+    SessionSystem,
+)
 from pregao.market.live import Reception
 from pregao.market.sessions import ByteStream, SessionPackets
 from pregao.model.errors import ConfigurationError

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from pregao.certification.taps import SESSION_CHANNEL
-from pregao.feeds.port import SessionMessage
 from pregao.feeds.publishing import OutgoingPacket
 from pregao.feeds.registry import load_serving_system, load_session_system
 from pregao.feeds.serving import ServedConnection, ServingSettings, SessionGrant
@@ -20,6 +19,7 @@ from pregao.feeds.session_port import (
     HeartbeatReceived,
     SessionClient,
     SessionEvent,
+    SessionMessage,
 )
 from pregao.io.tcp_stream import Closed, Connected, Happened, Received
 from pregao.model.channel_map import LOOPBACK

@@ -5,6 +5,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
+from pregao.cli.lake_arguments import natural
 from pregao.feeds.registry import DEFAULT
 
 if TYPE_CHECKING:
@@ -68,26 +69,16 @@ def add_command(commands: Any) -> None:
     parser.add_argument(
         "--channels", metavar="TOML", help="channel configuration: which address is which stream"
     )
-    parser.add_argument("--channel", type=_natural, action="append", metavar="N", help="only this channel")
+    parser.add_argument("--channel", type=natural, action="append", metavar="N", help="only this channel")
     parser.add_argument(
-        "--template", type=_natural, action="append", metavar="N", help="only this template id"
+        "--template", type=natural, action="append", metavar="N", help="only this template id"
     )
     parser.add_argument("--symbol", type=str.upper, action="append", metavar="S", help="only this instrument")
-    parser.add_argument("--limit", type=_natural, metavar="N", help="stop after N messages")
+    parser.add_argument("--limit", type=natural, metavar="N", help="stop after N messages")
     parser.add_argument("--stats", action="store_true", help="counts instead of messages (text or json)")
     parser.add_argument("--no-progress", action="store_true", help="no progress bar on stderr")
     parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="default: auto")
     parser.set_defaults(run=run)
-
-
-def _natural(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = -1
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
-    return value
 
 
 def run(args: argparse.Namespace) -> int:

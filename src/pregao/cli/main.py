@@ -29,7 +29,6 @@ from pregao.cli import (
     tables,
     vacuum,
 )
-from pregao.environment import SAY_COMPILING
 from pregao.extras import name_missing_extra
 from pregao.model.errors import ConfigurationError, PregaoError
 
@@ -52,6 +51,8 @@ Data goes to stdout, talk to stderr.
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; the exit status."""
+    from pregao.kernel_cache import SAY_COMPILING  # not for `--help`
+
     _settle_encodings()
     parser = make_parser()
     args = parser.parse_args(argv)

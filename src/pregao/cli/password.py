@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
     from getpass import getpass
 
     from pregao.cli.progress import Output
-    from pregao.io.private_files import read_private, write_private
+    from pregao.io.files import read_private, write_private
     from pregao.sessions.fix.passwords import SALT_BYTES, PasswordBook, check_password, hash_password
 
     output, path = Output(), Path(args.file)

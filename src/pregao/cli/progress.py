@@ -10,7 +10,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+    from rich.console import Console
+    from rich.progress import Progress, ProgressColumn, TaskID
 
 # stdout is data, stderr is talk.
 
@@ -48,7 +49,36 @@ class Output:
 SHOW_AFTER_S = 0.5
 
 
-class Bar:
+class _Shown:
+    """What bars share: rich's, from when there is something to show until the block ends."""
+
+    _shown: "tuple[Progress, TaskID] | None" = None
+
+    def _start_bar(self, *columns: "ProgressColumn", what: str = "") -> "tuple[Progress, TaskID]":
+        from rich.progress import Progress
+
+        progress = Progress(*columns, console=_stderr(), transient=True, redirect_stdout=False)
+        self._shown = progress, progress.add_task(what, total=None)
+        progress.start()
+        return self._shown
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._shown is not None:
+            self._shown[0].stop()
+
+
+def _stderr() -> "Console":
+    from rich.console import Console
+
+    return Console(stderr=True)
+
+
+class Bar(_Shown):
     """Bytes of captures that are read; shown when it takes its time."""
 
     def __init__(self, *, enabled: bool, files: int = 1) -> None:
@@ -56,7 +86,6 @@ class Bar:
         self._files = files
         self._started = monotonic()
         self._name, self._number = "", 0
-        self._shown: tuple[Progress, TaskID] | None = None
 
     def begin(self, name: str) -> None:
         self._name, self._number = name, self._number + 1
@@ -78,46 +107,25 @@ class Bar:
         progress.update(task, completed=done, total=total, description=name)
 
     def _start(self) -> "tuple[Progress, TaskID]":
-        from rich.console import Console
         from rich.progress import (
             BarColumn,
             DownloadColumn,
-            Progress,
             TextColumn,
             TimeRemainingColumn,
             TransferSpeedColumn,
         )
 
-        progress = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            DownloadColumn(),
-            TransferSpeedColumn(),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
-            redirect_stdout=False,
-        )
-        self._shown = (progress, progress.add_task(""))
-        progress.start()
-        return self._shown
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._shown is not None:
-            self._shown[0].stop()
+        return self._start_bar(
+            TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(),
+            TransferSpeedColumn(), TimeRemainingColumn(),
+        )  # fmt: skip
 
 
-class MessagesBar:
+class MessagesBar(_Shown):
     """Messages made."""
 
     def __init__(self, *, enabled: bool) -> None:
         self._enabled = enabled
-        self._shown: tuple[Progress, TaskID] | None = None
 
     def update(self, done: int, total: int) -> None:
         if self._enabled:
@@ -125,33 +133,18 @@ class MessagesBar:
             progress.update(task, completed=min(done, total), total=total)
 
     def _start(self) -> "tuple[Progress, TaskID]":
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 
-        progress = Progress(
-            TextColumn("messages"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-            console=Console(stderr=True), transient=True, redirect_stdout=False,
-        )  # fmt: skip
-        self._shown = (progress, progress.add_task(""))
-        progress.start()
-        return self._shown
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._shown is not None:
-            self._shown[0].stop()
+        return self._start_bar(
+            TextColumn("messages"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+        )
 
 
-class StepsBar:
+class StepsBar(_Shown):
     """`what` is done so many times of so many."""
 
     def __init__(self, what: str, *, enabled: bool = True) -> None:
         self._what, self._enabled = what, enabled
-        self._shown: tuple[Progress, TaskID] | None = None
 
     def update(self, done: int, total: int) -> None:
         if self._shown is not None:
@@ -163,23 +156,13 @@ class StepsBar:
         if not sys.stderr.isatty():
             sys.stderr.write(f"pregao: {self._what} …\n")
             return self
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
-        from rich.progress import TimeElapsedColumn as Elapsed
+        from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-        progress = Progress(
-            SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Elapsed(),
-            console=Console(stderr=True), transient=True, redirect_stdout=False,
+        self._start_bar(
+            SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
+            TimeElapsedColumn(), what=self._what,
         )  # fmt: skip
-        self._shown = progress, progress.add_task(self._what, total=None)
-        progress.start()
         return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._shown is not None:
-            self._shown[0].stop()
 
 
 class StepsLine:
@@ -205,13 +188,12 @@ class StepsLine:
 
     def __enter__(self) -> Self:
         if self._enabled and sys.stderr.isatty():
-            from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
             from rich.progress import TimeElapsedColumn as Elapsed
 
             self._shown = Progress(
                 TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Elapsed(),
-                console=Console(stderr=True), transient=True, redirect_stdout=False,
+                console=_stderr(), transient=True, redirect_stdout=False,
             )  # fmt: skip
             self._shown.start()
         return self

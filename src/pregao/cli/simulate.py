@@ -6,6 +6,8 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from pregao.cli.lake_arguments import natural
+
 if TYPE_CHECKING:
     from pregao.simulator import SimulationSummary
 
@@ -72,15 +74,15 @@ def add_command(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="where to write")
-    parser.add_argument("--seed", type=_natural, default=1, metavar="N", help="default: 1")
+    parser.add_argument("--seed", type=natural, default=1, metavar="N", help="default: 1")
     parser.add_argument("--date", type=_date, metavar="D", help="first day, as 2026-11-16 (the default)")
-    parser.add_argument("--days", type=_natural, default=1, metavar="N", help="trading days in a row")
+    parser.add_argument("--days", type=natural, default=1, metavar="N", help="trading days in a row")
     parser.add_argument(
-        "--messages", type=_natural, default=1_000_000, metavar="N",
+        "--messages", type=natural, default=1_000_000, metavar="N",
         help="incremental messages of all channels, a day (default: 1000000)",
     )  # fmt: skip
     parser.add_argument(
-        "--instruments", type=_natural, metavar="N",
+        "--instruments", type=natural, metavar="N",
         help="only the N most popular of the catalogue, or with further ones up to 2000 (default: 213)",
     )  # fmt: skip
     parser.add_argument(
@@ -89,11 +91,11 @@ def add_command(commands: Any) -> None:
         " the days of all but the first are in folders of their names",
     )  # fmt: skip
     parser.add_argument(
-        "--sessions", type=_natural, default=1, metavar="N",
+        "--sessions", type=natural, default=1, metavar="N",
         help="of a system that is served, each with a journal a day (default: 1)",
     )  # fmt: skip
     parser.add_argument(
-        "--schema-version", type=_natural, metavar="V",
+        "--schema-version", type=natural, metavar="V",
         help="wire version of the first system (default: 16 of binary; others are named when it is wrong)",
     )  # fmt: skip
     parser.add_argument("--faults", default="", metavar="SPEC", help="what goes wrong: see below")
@@ -114,16 +116,6 @@ def add_command(commands: Any) -> None:
     )  # fmt: skip
     parser.add_argument("--no-progress", action="store_true", help="no progress bar on stderr")
     parser.set_defaults(run=run)
-
-
-def _natural(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = -1
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
-    return value
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -111,7 +111,7 @@ class Clearing:
         """What is told now; `states` are those of the instruments that trade."""
         self._turn += 1
         is_open = any(state is State.OPEN for state in states.values())
-        told: list[tuple[Teller, e.Event]] = []
+        due: list[tuple[Teller, e.Event]] = []
         of_indices: list[e.Update] = []
         if self._day != trade_date:
             self._day = trade_date
@@ -121,17 +121,17 @@ class Clearing:
             for book in self.lent.values():
                 if book.security_id in self._markets:
                     lent = tuple(self._lend(book, now_ns, trade_date))
-                    told += [(Teller.LENDING, e.Event(lent))] if lent else []
+                    due += [(Teller.LENDING, e.Event(lent))] if lent else []
         others = [*self._volatilities(now_ns, states), *self._totals(now_ns)]
         if self._turn % 2 == 0:
             others += self._open_interest(now_ns)
             of_indices += self._composites(now_ns)
-        told += [(Teller.INDICES, e.Event((update,))) for update in of_indices]
-        told += [(Teller.INSTRUMENTS, e.Event((update,))) for update in others]
-        for teller, event in told:
+        due += [(Teller.INDICES, e.Event((update,))) for update in of_indices]
+        due += [(Teller.INSTRUMENTS, e.Event((update,))) for update in others]
+        for teller, event in due:
             if teller is not Teller.INSTRUMENTS:
                 self._keep(event)
-        return told
+        return due
 
     def _keep(self, event: e.Event) -> None:
         """The newest figure of each kind, for snapshots; offers are in their books."""

@@ -15,8 +15,8 @@ Each side is a small machine; the two talk by messages that take time (T1 and T2
     PENDING    answered not   WAITING    closes its window; no end time; News (15.3, step 5)
     any        closed alone   IDLE       surveillance finished it; the partner goes on as it was
 
-The machine owns no auction. It returns `Step`s, and whoever runs auctions carries them out, each as
-its own event. A due instrument that follows its group leaves it to stay in auction, and only then is its
+The machine owns no auction. It returns `SimultaneousStep`s, and whoever runs auctions carries them out, each
+as its own event. A due instrument that follows its group leaves it to stay in auction, and only then is its
 status told at once with a News; one that has left already says nothing new until it is answered.
 """
 
@@ -47,7 +47,7 @@ class StepKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SimultaneousStep:
     kind: StepKind
     security_id: int
     news: News | None = None
@@ -126,7 +126,7 @@ class Pairs:
     def next_timeout(self) -> int | None:
         return self._under_way[0][0] if self._under_way else None
 
-    def on_timeout(self, now_ns: int) -> list[Step]:
+    def on_timeout(self, now_ns: int) -> list[SimultaneousStep]:
         """Delivers the first message that is due; its time is `next_timeout()`. One at a time, because
         what it causes may change what the next one finds."""
         if not self._under_way or self._under_way[0][0] > now_ns:
@@ -144,14 +144,14 @@ class Pairs:
             self._states[security_id] = PairState.RUNNING
             self._send(_Message.NOTIFY, security_id, now_ns + self._ask_ns)
 
-    def due(self, security_id: int, now_ns: int, *, leaves_group: bool) -> list[Step]:
+    def due(self, security_id: int, now_ns: int, *, leaves_group: bool) -> list[SimultaneousStep]:
         """The auction reached its end and its band does not protect it: it must ask first. Not for
         instruments without a partner."""
         self._states[security_id] = PairState.PENDING
         self._send(_Message.ASK, security_id, now_ns + self._ask_ns)
         if not leaves_group:
             return []
-        return [Step(StepKind.UNDEFINE, security_id), self._pending_news(security_id, now_ns)]
+        return [SimultaneousStep(StepKind.UNDEFINE, security_id), self._pending_news(security_id, now_ns)]
 
     def asks(self, security_id: int) -> bool:
         """Whether the end of this auction is a matter for two."""
@@ -164,38 +164,41 @@ class Pairs:
         if security_id in self._states:
             self._states[security_id] = PairState.IDLE
 
-    def _notified(self, security_id: int, now_ns: int) -> list[Step]:
+    def _notified(self, security_id: int, now_ns: int) -> list[SimultaneousStep]:
         if self._states[security_id] is not PairState.IDLE or not self.asks(security_id):
             return []  # in auction already, or the partner's has ended meanwhile
         self._states[security_id] = PairState.WAITING
         news = joining_news(self._symbols(security_id), security_id, now_ns)
-        return [Step(StepKind.PLACE, security_id), Step(StepKind.NEWS, security_id, news)]
+        return [
+            SimultaneousStep(StepKind.PLACE, security_id),
+            SimultaneousStep(StepKind.NEWS, security_id, news),
+        ]
 
-    def _asked(self, security_id: int, now_ns: int) -> list[Step]:
+    def _asked(self, security_id: int, now_ns: int) -> list[SimultaneousStep]:
         state = self._states[security_id]
         waits = state is PairState.WAITING
         if state is PairState.RUNNING or (waits and not self._ready(security_id)):
             self._send(_Message.NOT_OK, security_id, now_ns + self._answer_ns)
             if waits:  # or both would wait for each other for ever
                 self._states[security_id] = PairState.RUNNING
-                return [Step(StepKind.PROLONG, security_id)]
+                return [SimultaneousStep(StepKind.PROLONG, security_id)]
             return []
         self._send(_Message.OK, security_id, now_ns + self._answer_ns)
         self._states[security_id] = PairState.IDLE
-        return [] if state is PairState.IDLE else [Step(StepKind.FINISH, security_id)]
+        return [] if state is PairState.IDLE else [SimultaneousStep(StepKind.FINISH, security_id)]
 
-    def _answered(self, security_id: int, ok: bool, now_ns: int) -> list[Step]:
+    def _answered(self, security_id: int, ok: bool, now_ns: int) -> list[SimultaneousStep]:
         if self._states[security_id] is not PairState.PENDING:
             return []
         if ok:
             self._states[security_id] = PairState.IDLE
-            return [Step(StepKind.FINISH, security_id)]
+            return [SimultaneousStep(StepKind.FINISH, security_id)]
         self._states[security_id] = PairState.WAITING
-        return [Step(StepKind.UNDEFINE, security_id), self._pending_news(security_id, now_ns)]
+        return [SimultaneousStep(StepKind.UNDEFINE, security_id), self._pending_news(security_id, now_ns)]
 
-    def _pending_news(self, security_id: int, now_ns: int) -> Step:
+    def _pending_news(self, security_id: int, now_ns: int) -> SimultaneousStep:
         news = pending_news(self._symbols(security_id), security_id, now_ns)
-        return Step(StepKind.NEWS, security_id, news)
+        return SimultaneousStep(StepKind.NEWS, security_id, news)
 
     def _send(self, message: _Message, sender: int, at_ns: int) -> None:
         # The count keeps messages of one instant in the order in which they were sent.

@@ -26,7 +26,7 @@ from pregao.exchange.guards import Guards
 from pregao.exchange.hooks import Hooks
 from pregao.exchange.market import InstrumentMarket
 from pregao.exchange.phases import AUCTION_STATES, GroupKey, Phases, Shift, effective
-from pregao.exchange.simultaneous import Pairs, Step, StepKind
+from pregao.exchange.simultaneous import Pairs, SimultaneousStep, StepKind
 from pregao.exchange.transaction import Draft, Transaction
 from pregao.model.events import StateChanged, Update
 from pregao.model.market import Phase, State
@@ -160,7 +160,7 @@ class Surveillance:
         ends_ns = self.auctions.extend(security_id, transaction.now_ns, by_ns)
         self._stay(transaction, security_id, ends_ns)
 
-    def take_steps(self, transaction: Transaction, steps: Iterable[Step]) -> None:
+    def take_steps(self, transaction: Transaction, steps: Iterable[SimultaneousStep]) -> None:
         """What the pair machine asks for; each message is an event of its own."""
         for step in steps:
             security_id = step.security_id

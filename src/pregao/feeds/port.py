@@ -31,7 +31,6 @@ __all__ = [
     "Header",
     "Identity",
     "Inspector",
-    "JournalFault",
     "ListedDefinition",
     "Looked",
     "MulticastSystem",
@@ -41,15 +40,8 @@ __all__ = [
     "RecoveryPolicy",
     "ReplayedSystem",
     "RowFault",
-    "RunJournal",
     "ScaledSystem",
     "SchemaInspector",
-    "SessionJournal",
-    "SessionMessage",
-    "SessionParties",
-    "SessionRun",
-    "SessionSystem",
-    "StoredSessionSystem",
     "UnitReader",
     "UnknownContent",
     "WholePackets",
@@ -66,6 +58,7 @@ class RowFault:
     byte: int
     index: int
     lost: bool = True
+    detail: str = ""  # for people
 
 
 @record
@@ -314,108 +307,3 @@ class ScaledSystem(Protocol):
     values on every row of it."""
 
     scale: Scale  # of rows of an instrument that nothing has defined
-
-
-class SessionMessage(NamedTuple):
-    """A message of a session. `epoch` counts how often its numbers began again; `offset` is where its first
-    byte is in the journal, so that whoever finds it wrong can say where."""
-
-    epoch: int
-    number: int
-    sent_ns: int
-    received_ns: int
-    offset: int
-    payload: bytes
-
-
-class SessionRun(NamedTuple):
-    """Messages that follow each other, for those who take many at once: numbers from `first` on, where each
-    is in the buffer (int64) and how long (uint32). The buffer's first byte is the journal's byte `base`;
-    `sent_ns` says when each was sent (int64; 0: it does not say)."""
-
-    epoch: int
-    first: int
-    received_ns: int
-    buffer: Array  # uint8
-    offsets: Array
-    lengths: Array
-    base: int
-    sent_ns: Array
-
-
-class JournalFault(NamedTuple):
-    """Bytes of a journal that are no message, or numbers that are missing: reading goes on after it."""
-
-    fault: Fault
-    offset: int
-    detail: str
-
-
-class SessionJournal(Protocol):
-    """What a server sent in a session, byte by byte, to its messages: each once and in the order of their
-    numbers. Connections may break and begin again, and a server may repeat itself when it is asked to: that
-    is the session's business, and nobody above sees it. Without I/O: who has a file or socket brings the
-    bytes."""
-
-    def receive(self, data: bytes, now_ns: int) -> list[SessionMessage | JournalFault]:
-        """Any number of bytes, as they came; a message that is not whole yet is kept."""
-
-    def connected(self) -> list[JournalFault]:
-        """The bytes that follow are those of another connection: what is not whole now will never be."""
-
-    def finish(self) -> list[JournalFault]:
-        """Nothing more will come."""
-
-    def join(self) -> None:
-        """Bytes before those that follow are missing: the first message that comes is the next."""
-
-    def rest(self) -> list[SessionMessage | JournalFault]:
-        """Messages that waited for others to the end, and what was missing before them."""
-
-
-@runtime_checkable
-class RunJournal(SessionJournal, Protocol):
-    """A journal that gives runs of ordinary messages at once."""
-
-    def receive_runs(self, data: bytes, now_ns: int) -> list[SessionRun | SessionMessage | JournalFault]:
-        """As `receive`."""
-
-
-@runtime_checkable
-class SessionSystem(Protocol):
-    """A system of TCP sessions. What a multicast system needs headers, arbitration and loops for, the session
-    does: so a system gives only the messages of a journal, in order, and rows of them. The sequenced unit is
-    a message; a source is a session where a multicast system has a channel."""
-
-    name: str
-    title: str
-
-    def journal(self) -> SessionJournal: ...
-
-    def reader(self, channel: int) -> UnitReader:
-        """As that of a multicast system: `at` are places made of epoch and number."""
-
-    def news_desk(self, channel: int) -> NewsDesk: ...
-
-
-class SessionParties(NamedTuple):
-    """Who sends to whom, by the names that both have in their session."""
-
-    sender: str
-    target: str
-
-
-@runtime_checkable
-class StoredSessionSystem(SessionSystem, Protocol):
-    """A system of sessions whose journals can be made into tables."""
-
-    policy: RecoveryPolicy
-
-    def parties(self, data: bytes) -> SessionParties | None:
-        """By the first message that begins in these bytes; None: there is none that says it."""
-
-    def is_servers(self, message: bytes) -> bool | None:
-        """Whether only a server sends such messages; None: both may."""
-
-    def noted(self, buffer: Array, offsets: Array, lengths: Array) -> Array:
-        """Which messages of a buffer tell what concerns a whole day: definitions, news, phases."""

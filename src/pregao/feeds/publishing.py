@@ -155,6 +155,24 @@ class BookSource(Protocol):
         """One of them; None once it is deleted."""
 
 
+class PublisherSetup(NamedTuple):
+    """What a publisher begins with. `start`, `rpt_seqs` and `booked` let a day in mid-week go on where the
+    last one ended; `loops` the other two streams."""
+
+    channel: int
+    version: int  # of the wire
+    source: BookSource
+    now_ns: int
+    site: PublishingSite = PublishingSite.PRIMARY
+    paces: Paces | None = None  # None: as the system has them
+    habits: Habits = Habits()
+    start: SequencePoint | None = None
+    loops: SequencePoint | None = None
+    rpt_seqs: Mapping[int, int] | None = None
+    booked: Iterable[int] = ()
+    listener: Listener | None = None
+
+
 class Publisher(Protocol):
     """One channel at one site. Give it every event right after the source has it, `flush` when the instant is
     over, and call `on_timeout` when `next_timeout` is reached."""
@@ -264,25 +282,7 @@ class PublishingSystem(Protocol):
     def with_other_header(self, payload: bytes, later_ns: int) -> bytes:
         """The same messages as another feed may send them: what is each feed's own in a header differs."""
 
-    def publisher(
-        self,
-        channel: int,
-        version: int,
-        source: BookSource,
-        *,
-        now_ns: int,
-        site: PublishingSite = PublishingSite.PRIMARY,
-        paces: Paces | None = None,
-        habits: Habits | None = None,
-        start: SequencePoint | None = None,
-        loops: SequencePoint | None = None,
-        rpt_seqs: Mapping[int, int] | None = None,
-        booked: Iterable[int] = (),
-        listener: Listener | None = None,
-    ) -> Publisher:
-        """`start`, `rpt_seqs` and `booked` let a day in mid-week go on where the last one ended; `loops` the
-        other two streams. `listener` is told of every event that is published, those that a reset makes as
-        well."""
+    def publisher(self, setup: PublisherSetup) -> Publisher: ...
 
 
 @runtime_checkable

@@ -12,9 +12,10 @@ from pregao.feeds.tagged import MessageTagger, TaggingSystem
 from pregao.model.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from pregao.feeds.port import MulticastSystem, SessionSystem, StoredSessionSystem
+    from pregao.feeds.port import MulticastSystem
     from pregao.feeds.publishing import PublishingSystem
     from pregao.feeds.serving import ServingSystem
+    from pregao.feeds.session_port import SessionSystem, StoredSessionSystem
 
 DEFAULT: Final = "binary"
 GROUP: Final = "pregao.systems"
@@ -69,7 +70,7 @@ def is_session_system(name: str) -> bool:
 @cache
 def load_session_system(name: str) -> "SessionSystem":
     """The same of one with sessions."""
-    from pregao.feeds.port import SessionSystem
+    from pregao.feeds.session_port import SessionSystem
 
     place = name if ":" in name else _SESSIONS.get(name) or _entry_point(name)
     if place is None:
@@ -84,7 +85,7 @@ def load_session_system(name: str) -> "SessionSystem":
 @cache
 def has_sessions(name: str) -> bool:
     """Whether a system, of ours or another's, has sessions in the place of channels."""
-    from pregao.feeds.port import SessionSystem
+    from pregao.feeds.session_port import SessionSystem
 
     place = name if ":" in name else _SESSIONS.get(name) or _OURS.get(name) or _entry_point(name)
     return name in _SESSIONS or (
@@ -94,7 +95,7 @@ def has_sessions(name: str) -> bool:
 
 def load_stored_sessions(name: str) -> "StoredSessionSystem":
     """A system of sessions whose journals can be made into tables."""
-    from pregao.feeds.port import StoredSessionSystem
+    from pregao.feeds.session_port import StoredSessionSystem
 
     found: object = load_session_system(name)
     if not isinstance(found, StoredSessionSystem):

@@ -27,7 +27,7 @@ _MS = 1_000_000
 SECOND_NS = 1_000 * _MS
 
 
-class MarketTotal(NamedTuple):
+class ListedTotal(NamedTuple):
     """A market total of the catalogue: what was traded in some groups of instruments."""
 
     symbol: str
@@ -106,7 +106,7 @@ class ServingSettings:
     most_of_address: int = 100
     most_bad_logons: int = 20  # of an address in a minute
     most_message_bytes: int = 256 << 10  # of a request
-    totals: tuple[MarketTotal, ...] = field(default=())
+    totals: tuple[ListedTotal, ...] = field(default=())
     conflate: bool = True  # books at ticks, where a system leaves that open
     price_depth: bool = False  # books by level too, where a system leaves that open
     passwords: PasswordBook | None = field(default=None, repr=False)  # of users, where a system has them

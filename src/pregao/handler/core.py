@@ -11,8 +11,7 @@ import numpy as np
 from pregao.books import layout as t
 from pregao.books.store import BookStore
 from pregao.handler.kernels.core import NOT_DECIDED, NOTE_WORDS, NOTES_FULL
-from pregao.kernel_context import Context
-from pregao.kernels import Kernel
+from pregao.kernels import Context, Kernel
 from pregao.model.rows import FIRST_SPECIAL, FLAGS, KIND, LAST_BOOK_KIND, ROW_SIZE, Flag, Kind, Rows
 from pregao.recovery.instruments import Sync
 

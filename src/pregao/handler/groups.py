@@ -82,7 +82,7 @@ def _phase(number: int) -> Phase | int:
     return Phase(number) if number in Phase._value2member_map_ else number
 
 
-class Groups:
+class SecurityGroups:
     """Of one channel; instruments are known by their index."""
 
     def __init__(self, store: BookStore) -> None:

@@ -9,7 +9,6 @@ It has no sockets and no clock: `next_timeout` says when `on_timeout` is due. `r
 many packets, and the way to go when there are many.
 """
 
-from collections.abc import Iterable
 from ctypes import string_at
 
 import numpy as np
@@ -17,12 +16,12 @@ import numpy as np
 from pregao.books.store import BookStore
 from pregao.feeds.port import Array, Came, MulticastSystem, WholePackets
 from pregao.feeds.wire import open_wire
-from pregao.handler.groups import Groups
+from pregao.handler.groups import SecurityGroups
 from pregao.handler.incremental import IncrementalReader
 from pregao.handler.instruments import DefinitionReader, Feeds, Instruments, LineTable
 from pregao.handler.keeper import Observer, StoreKeeper
 from pregao.handler.snapshots import SnapshotReader
-from pregao.handler.views import HandledBook
+from pregao.handler.views import Handler
 from pregao.model.numbering import InstrumentNumbers
 from pregao.model.packets import FOREIGN, NO_NEXT, PacketBatch, Units, batch_of
 from pregao.model.streams import Feed, Stream
@@ -40,7 +39,6 @@ from pregao.recovery.arbitration_state import (
 )
 from pregao.recovery.channel import ChannelMachine
 from pregao.recovery.events import Event
-from pregao.recovery.instruments import BookStatus
 from pregao.recovery.kernels.arrivals import take_in_sequence
 from pregao.recovery.policy import SITE_OF, ChannelSettings, settings_of
 
@@ -48,7 +46,7 @@ ROOM = 4_096  # packets that are accepted before their rows are read
 _ROW_BYTES = 4  # of the number of a packet in its batch
 
 
-class ChannelHandler:
+class ChannelHandler(Handler):
     """One channel. `whole_events`: views change at the end of events only."""
 
     def __init__(
@@ -65,7 +63,7 @@ class ChannelHandler:
         settings = settings_of(system.policy, settings)
         numbering = InstrumentNumbers(settings.instruments)
         self.store = BookStore(numbering)
-        self.groups, self.instruments = Groups(self.store), Instruments()
+        self.groups, self.instruments = SecurityGroups(self.store), Instruments()
         self._keeper = StoreKeeper(self.store, self.groups, self._catch_up)
         self.machine = ChannelMachine(channel, self._keeper, settings, numbering)
         wire, observer = open_wire(system, channel), observer or Observer()
@@ -184,25 +182,6 @@ class ChannelHandler:
             headers.flush()
         self.incremental.on_end(now_ns)
         return self._settle(now_ns)
-
-    # What people ask
-
-    def book(self, instrument: str | int, stream: str | None = None) -> HandledBook:
-        """By symbol or securityID; KeyError when there is none. `stream`: which of its books (MDStreamID)."""
-        security_id = self.instruments.id_of(instrument) if isinstance(instrument, str) else instrument
-        index = -1 if security_id is None else self.machine.table.find(security_id)
-        if index < 0:
-            raise KeyError(instrument)
-        return HandledBook(self, index, stream)
-
-    def books(self) -> Iterable[HandledBook]:
-        """Of all instruments that there are."""
-        table = self.machine.table
-        return (HandledBook(self, index) for index in range(len(table)) if table.is_followed(index))
-
-    def known(self, index: int) -> tuple[BookStatus, BookStatus]:
-        """What is known of the book and of the statistics of an instrument."""
-        return self.machine.known(index)
 
     def book_depth(self) -> int | None:
         return self._wire.book_depth()

@@ -13,7 +13,7 @@ from pregao.books import layout as t
 from pregao.books.store import BookStore
 from pregao.feeds.port import Array, NewsDesk, Reading, UnitReader
 from pregao.handler.core import RowCore
-from pregao.handler.groups import Groups
+from pregao.handler.groups import SecurityGroups
 from pregao.handler.instruments import DefinitionReader
 from pregao.handler.keeper import Observer
 from pregao.handler.kernels.core import OVERFLOW, SUSPECTED
@@ -41,7 +41,7 @@ class IncrementalReader:
         self,
         machine: ChannelMachine,
         store: BookStore,
-        groups: Groups,
+        groups: SecurityGroups,
         reader: UnitReader,
         news: NewsDesk,
         definitions: DefinitionReader,
@@ -99,8 +99,8 @@ class IncrementalReader:
                 self.apply(reading.rows)
             for fault in reading.faults:
                 self.damaged += 1
-                told = self._machine.on_damage if fault.lost else self._machine.on_finding
-                told(int(at[fault.packet]), fault.fault.name, fault.byte)
+                report = self._machine.on_damage if fault.lost else self._machine.on_finding
+                report(int(at[fault.packet]), fault.fault.name, fault.byte)
             if reading.whole:
                 return
             reading = self._reader.go_on()

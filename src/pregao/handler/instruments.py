@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pregao.feeds.port import Header, ListedDefinition, UnitReader
-from pregao.handler.groups import Groups
+from pregao.handler.groups import SecurityGroups
 from pregao.handler.keeper import Observer
 from pregao.handler.kernels.live import FOLLOWED, NOT_OURS, RECOVERY, STANDBY, sort_packets
 from pregao.model.errors import PregaoError
@@ -167,7 +167,7 @@ class DefinitionReader:
         reader: UnitReader,
         machine: ChannelMachine,
         instruments: Instruments,
-        groups: Groups,
+        groups: SecurityGroups,
         observer: Observer,
     ) -> None:
         self._headers, self._reader, self._machine = headers, reader, machine

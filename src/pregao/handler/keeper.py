@@ -6,7 +6,7 @@ import numpy as np
 
 from pregao.books import layout as t
 from pregao.books.store import BookStore
-from pregao.handler.groups import Groups
+from pregao.handler.groups import SecurityGroups
 from pregao.handler.kernels.live import apply_held
 from pregao.model.events import News
 from pregao.model.instruments import Instrument
@@ -40,7 +40,7 @@ class StoreKeeper:
     """`snapshot` is the one that was just received whole. `catch_up` applies the rows that wait for the end
     of their event."""
 
-    def __init__(self, store: BookStore, groups: Groups, catch_up: Callable[[], None]) -> None:
+    def __init__(self, store: BookStore, groups: SecurityGroups, catch_up: Callable[[], None]) -> None:
         self._store, self._groups, self._catch_up = store, groups, catch_up
         self.snapshot: Rows = _NO_ROWS
         self.depth = 0  # of the book that it has, where levels are told

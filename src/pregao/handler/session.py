@@ -9,13 +9,13 @@ It has no connection and no clock. Multicast has `handler.handler`; books, stati
 ask are the same.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from pregao.books.store import BookStore
-from pregao.feeds.port import Reading, SessionMessage, SessionRun, SessionSystem, UnitReader, WholePackets
+from pregao.feeds.port import Reading, UnitReader, WholePackets
 from pregao.feeds.session_port import (
     HistoryFilled,
     InstrumentsListed,
@@ -23,14 +23,17 @@ from pregao.feeds.session_port import (
     SessionBegun,
     SessionEvent,
     SessionLost,
+    SessionMessage,
+    SessionRun,
+    SessionSystem,
     SnapshotsTaken,
 )
 from pregao.handler.core import RETOLD_NS, kept_apart
-from pregao.handler.groups import Groups
+from pregao.handler.groups import SecurityGroups
 from pregao.handler.incremental import IncrementalReader
 from pregao.handler.instruments import DefinitionReader, Instruments
 from pregao.handler.keeper import Observer, StoreKeeper
-from pregao.handler.views import HandledBook
+from pregao.handler.views import Handler
 from pregao.model.events import MarketTotal
 from pregao.model.instruments import group_number
 from pregao.model.numbering import InstrumentNumbers
@@ -44,7 +47,6 @@ from pregao.model.rows import (
     place,
 )
 from pregao.recovery.events import Event
-from pregao.recovery.instruments import BookStatus
 from pregao.recovery.policy import ChannelSettings
 from pregao.recovery.session import SessionMachine
 
@@ -62,8 +64,10 @@ class _NoHeaders(WholePackets):
         raise AssertionError("a session has no packets")
 
 
-class SessionHandler:
+class SessionHandler(Handler):
     """One session. `observer` may have `on_totals(list[MarketTotal])`."""
+
+    machine: SessionMachine
 
     def __init__(
         self,
@@ -78,7 +82,7 @@ class SessionHandler:
         settings = settings or ChannelSettings()
         numbering = InstrumentNumbers(settings.instruments)
         self.store = BookStore(numbering)
-        self.groups, self.instruments = Groups(self.store), Instruments()
+        self.groups, self.instruments = SecurityGroups(self.store), Instruments()
         self._keeper = StoreKeeper(self.store, self.groups, lambda: None)
         self.machine = SessionMachine(channel, self._keeper, settings, numbering)
         self._observer = observer or Observer()
@@ -162,25 +166,8 @@ class SessionHandler:
         self._end_retelling()
         return self.machine.take_events()
 
-    # What people ask
-
-    def book(self, instrument: str | int, stream: str | None = None) -> HandledBook:
-        """By symbol or securityID; KeyError when there is none. `stream`: which of its books (MDStreamID)."""
-        security_id = self.instruments.id_of(instrument) if isinstance(instrument, str) else instrument
-        index = -1 if security_id is None else self.machine.table.find(security_id)
-        if index < 0:
-            raise KeyError(instrument)
-        return HandledBook(self, index, stream)
-
-    def books(self) -> Iterable[HandledBook]:
-        table = self.machine.table
-        return (HandledBook(self, index) for index in range(len(table)) if table.is_followed(index))
-
     def book_depth(self) -> int | None:
         return 0 if self._by_level else None  # all levels, or orders
-
-    def known(self, index: int) -> tuple[BookStatus, BookStatus]:
-        return self.machine.known(index)
 
     # Messages
 
@@ -282,9 +269,9 @@ class SessionHandler:
         if group is None:
             return
         for row in rows[(rows["kind"] == Kind.STATE) & (rows["origin"] > 0)]:
-            told = row.copy()
-            told["kind"], told["type"], told["id"] = Kind.PHASE, row["origin"], group_number(group.name)
-            self.groups.tell_from_snapshot(told, after_loss=True)
+            phase = row.copy()
+            phase["kind"], phase["type"], phase["id"] = Kind.PHASE, row["origin"], group_number(group.name)
+            self.groups.tell_from_snapshot(phase, after_loss=True)
 
     def _other(self, rows: Rows) -> None:
         """Market totals; or an instrument whose book was told something that cannot be read."""
@@ -293,10 +280,10 @@ class SessionHandler:
                 self.machine.suspect(int(row["security_id"]), int(row["at"]))
                 continue
             totals = getattr(self._reader, "market_totals", None)
-            told: list[MarketTotal] = totals(row) if totals is not None else []
-            for total in told:
+            of_row: list[MarketTotal] = totals(row) if totals is not None else []
+            for total in of_row:
                 if total.symbol in self.totals or len(self.totals) < MOST_TOTALS:
                     self.totals[total.symbol] = total
             on_totals = getattr(self._observer, "on_totals", None)
-            if told and on_totals is not None:
-                on_totals(told)
+            if of_row and on_totals is not None:
+                on_totals(of_row)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from pregao.feeds.port import Header, UnitReader
-from pregao.handler.groups import Groups
+from pregao.handler.groups import SecurityGroups
 from pregao.handler.keeper import StoreKeeper
 from pregao.model.instruments import group_name, group_number
 from pregao.model.market import Side
@@ -79,7 +79,7 @@ class SnapshotReader:
         reader: UnitReader,
         machine: ChannelMachine,
         keeper: StoreKeeper,
-        groups: Groups,
+        groups: SecurityGroups,
         epoch_at: EpochAt | None = None,
     ) -> None:
         self._headers, self._reader, self._machine = headers, reader, machine
@@ -155,9 +155,9 @@ class SnapshotReader:
             return
         for row in rows[(rows["kind"] == Kind.STATE) & (rows["origin"] > 0)]:
             self._has_phases = True
-            told = row.copy()
-            told["kind"], told["type"], told["id"] = Kind.PHASE, row["origin"], group_number(group.name)
-            self._own_phases[int(told["id"])] = at, told
+            phase = row.copy()
+            phase["kind"], phase["type"], phase["id"] = Kind.PHASE, row["origin"], group_number(group.name)
+            self._own_phases[int(phase["id"])] = at, phase
 
     def _take(self, rows: Rows) -> None:
         """Runs of rows between those that begin or end something."""

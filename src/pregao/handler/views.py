@@ -1,6 +1,7 @@
 """An instrument as the handler has it: the book, the statistics, and how far they can be believed."""
 
-from typing import TYPE_CHECKING, Protocol
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
 
 from pregao.books.phases import effective, shown
 from pregao.books.statistics import Statistics
@@ -15,32 +16,42 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pregao.books.store import BookStore
-    from pregao.handler.groups import Groups
+    from pregao.handler.groups import SecurityGroups
     from pregao.handler.incremental import IncrementalReader
     from pregao.handler.instruments import Instruments
     from pregao.recovery.channel import ChannelMachine
 
 
-class Handler(Protocol):
+class Handler(ABC):
     """Who has books: the handler of a channel, or of a session."""
 
     channel: int
     store: "BookStore"
-    groups: "Groups"
+    groups: "SecurityGroups"
     instruments: "Instruments"
     incremental: "IncrementalReader"
+    machine: "ChannelMachine"
 
-    @property
-    def machine(self) -> "ChannelMachine": ...
-
-    def known(self, index: int) -> tuple[BookStatus, BookStatus]: ...
-
+    @abstractmethod
     def book_depth(self) -> int | None:
         """How many price levels a side its feed tells of books; None: orders, or nobody has said yet."""
 
-    def book(self, instrument: str | int, stream: str | None = None) -> "HandledBook": ...
+    def known(self, index: int) -> tuple[BookStatus, BookStatus]:
+        """What is known of the book and of the statistics of an instrument."""
+        return self.machine.known(index)
 
-    def books(self) -> "Iterable[HandledBook]": ...
+    def book(self, instrument: str | int, stream: str | None = None) -> "HandledBook":
+        """By symbol or securityID; KeyError when there is none. `stream`: which of its books (MDStreamID)."""
+        security_id = self.instruments.id_of(instrument) if isinstance(instrument, str) else instrument
+        index = -1 if security_id is None else self.machine.table.find(security_id)
+        if index < 0:
+            raise KeyError(instrument)
+        return HandledBook(self, index, stream)
+
+    def books(self) -> "Iterable[HandledBook]":
+        """Of all instruments that there are."""
+        table = self.machine.table
+        return (HandledBook(self, index) for index in range(len(table)) if table.is_followed(index))
 
 
 class HandledBook:
@@ -127,8 +138,8 @@ class HandledBook:
         """It was created in this session, and no state of it was told yet."""
         if self.index not in self._handler.groups.created:
             return False
-        told = self.statistics.state
-        return told is None or not told.security_id  # a phase of its group was kept for it, and no state
+        state = self.statistics.state
+        return state is None or not state.security_id  # a phase of its group was kept for it, and no state
 
     @property
     def is_clean(self) -> bool:
@@ -225,7 +236,7 @@ class HandledBook:
     def ends_ns(self) -> int | None:
         """When the state of its own, or else its group's phase, is to end, if that was told."""
         if self._handler.store.own_state(self.index):
-            told = self.statistics.state
-            return None if told is None else told.ends_ns or None
+            state = self.statistics.state
+            return None if state is None else state.ends_ns or None
         group = self._handler.groups.of(self.index)
         return None if group is None else group.ends_ns

@@ -123,8 +123,8 @@ class ManyReceiver:
     def times(self, count: int, now_ns: int) -> Int64s:
         """When each arrived: by the kernel, or now if it did not say."""
         times = self._seconds[:count] * NS_PER_SECOND + self._nanoseconds[:count]
-        told = (self._kinds[:count] == _KIND_TIME) & (self._control_sizes[:count] >= _TIME_SIZE)
-        return times if told.all() else np.where(told, times, np.int64(now_ns))
+        stamped = (self._kinds[:count] == _KIND_TIME) & (self._control_sizes[:count] >= _TIME_SIZE)
+        return times if stamped.all() else np.where(stamped, times, np.int64(now_ns))
 
     def drops(self, index: int) -> int:
         """The socket's count of drops when this datagram was queued; the kernel does not mention 0."""

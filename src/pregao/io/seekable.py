@@ -144,9 +144,9 @@ def _content_size(file: BinaryIO, offset: int, size: int) -> int | None:
     """As the frame says, or by decompressing it; None when it is damaged."""
     file.seek(offset)
     try:
-        told = zstandard.get_frame_parameters(file.read(min(size, 18))).content_size
-        if told != zstandard.CONTENTSIZE_UNKNOWN:
-            return int(told)
+        content_size = zstandard.get_frame_parameters(file.read(min(size, 18))).content_size
+        if content_size != zstandard.CONTENTSIZE_UNKNOWN:
+            return int(content_size)
         file.seek(offset)
         part = cast(BinaryIO, _Part(file, size))
         return sum(len(chunk) for chunk in zstd_chunks(part))

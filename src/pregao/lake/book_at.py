@@ -30,7 +30,7 @@ _LAST_INDEX: Final = 1 << 30  # what a snapshot tells comes after the messages o
 BOOK_COLUMNS: Final = [
     "ts_event", "seq_version", "seq_num", "msg_index", "entry", "action", "side", "order_id", "price", "size",
     "position", "firm", "ts_inserted", "implied", "wire_version", "ts_send", "quality", "exact_price",
-    "exact_size", "md_stream",
+    "exact_size", "price_kind", "md_stream",
 ]  # fmt: skip
 
 
@@ -98,13 +98,13 @@ def book_at(
     number = chosen_book(store, number, stream)
     bids, offers = (store.levels(number, side, depth) for side in Side)
     bid_orders, offer_orders = (store.orders(number, side) for side in Side)
-    told = _last(changes) or (None if stored is None else stored.slice(0, 1).to_pylist()[0])
-    if told is None:
+    newest = _last(changes) or (None if stored is None else stored.slice(0, 1).to_pylist()[0])
+    if newest is None:
         _before_all(lake, symbol, source, day, at_ns)
     own = _last(_own(changes)) or _last_change(lake, (where, of_all), at_ns)
     return BookAt(
-        symbol, security_id, source, day, at_ns, *_when(own), *_when(told),
-        _quality(told), bids, offers, bid_orders, offer_orders,
+        symbol, security_id, source, day, at_ns, *_when(own), *_when(newest),
+        _quality(newest), bids, offers, bid_orders, offer_orders,
         scale_of(lake, where, at_ns) if exact else _USUAL,
     )  # fmt: skip
 
@@ -126,11 +126,11 @@ def chosen_book(store: BookStore, number: int, stream: str | None) -> int:
     return number if found is None else found
 
 
-def _quality(told: dict[str, Any] | None) -> int:
+def _quality(row: dict[str, Any] | None) -> int:
     """Of a book as a row tells it; what that says of statistics is left out."""
-    if told is None:
+    if row is None:
         return int(Quality.BOOK_UNKNOWN)
-    return int(told["quality"]) & ~int(Quality.INCOMPLETE)
+    return int(row["quality"]) & ~int(Quality.INCOMPLETE)
 
 
 def _last(changes: Any) -> dict[str, Any] | None:
@@ -280,10 +280,10 @@ def apply_changes(
     rows["kind"] = np.where(actions >= _ACTIONS["DELETE_THRU"], Kind.SIDE, Kind.ORDER)
     rows["kind"][(actions == _EMPTY) | (actions == _RESET)] = Kind.EMPTY_BOOK
     entries = changes["entry"].to_numpy()
-    told = actions == _SNAPSHOT
-    rows["kind"][told] = Kind.SNAPSHOT_ORDER
-    starts = np.flatnonzero(told & (entries == 0))
-    kept = ~told | (rows["side"] > 0)
+    of_snapshot = actions == _SNAPSHOT
+    rows["kind"][of_snapshot] = Kind.SNAPSHOT_ORDER
+    starts = np.flatnonzero(of_snapshot & (entries == 0))
+    kept = ~of_snapshot | (rows["side"] > 0)
     for first, last in zip([0, *starts.tolist()], [*starts.tolist(), len(rows)], strict=True):
         part = rows[first:last][kept[first:last]]
         if first in starts:

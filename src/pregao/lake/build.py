@@ -256,8 +256,8 @@ class Builder:
     def _finish(self, works: list[UnitWork], state: LakeState, report: BuildReport) -> None:
         adds: list[DataFile] = []
         rows, counted = [], {}
-        told = write_plan_tables(works, self._location, report.build_id, self._runner)
-        for work, files in zip(works, told, strict=True):
+        plan_tables = write_plan_tables(works, self._location, report.build_id, self._runner)
+        for work, files in zip(works, plan_tables, strict=True):
             planned, done = work.planned, work.done
             adds += [file for each in done for file in each.files]
             adds += files

@@ -71,19 +71,21 @@ class BuildReport:
 
 def left_out(indexes: Sequence[FileIndex], units: Sequence[LakeUnit]) -> list[str]:
     """Flows that cannot be told, and channels without anything that makes a unit."""
-    told = [f"{index.path}: {flow.reason}" for index in indexes for flow in index.left_out]
+    lines = [f"{index.path}: {flow.reason}" for index in indexes for flow in index.left_out]
     built = {unit.channel for unit in units}
     found: dict[int, set[str]] = {}
     for index in indexes:
         for stream in index.streams:
             if stream.channel not in built:
                 found.setdefault(stream.channel, set()).add(stream.stream.name.lower())
-    told += [f"channel {unit.channel}, {unit.trade_date}: {each}" for unit in units for each in unit.left_out]
-    told += [
+    lines += [
+        f"channel {unit.channel}, {unit.trade_date}: {each}" for unit in units for each in unit.left_out
+    ]
+    lines += [
         f"channel {channel} has no incremental stream that can be built, only {', '.join(sorted(streams))}"
         for channel, streams in sorted(found.items())
     ]
-    return told
+    return lines
 
 
 # What a build would do, without doing it: which captures it would read, which units it would build or

@@ -77,15 +77,15 @@ class SharedParts:
         for array in shared:
             self._arrays[id(array)] = StoredArray(put(array.tobytes()), array.dtype.descr, array.shape)
         for loop in loops:
-            told = {field.name: getattr(loop, field.name) for field in dataclasses.fields(loop)}
+            fields = {field.name: getattr(loop, field.name) for field in dataclasses.fields(loop)}
             of_loop = {
                 name: StoredArray(put(value.tobytes()), value.dtype.descr, value.shape)
-                for name, value in told.items()
+                for name, value in fields.items()
                 if isinstance(value, np.ndarray)
             }
             # Where it is in files is for plans. It names whole indexes, which grow with the day, and a task
             # has the pieces that it reads.
-            values = {name: value for name, value in told.items() if name not in of_loop} | {"parts": []}
+            values = {name: value for name, value in fields.items() if name not in of_loop} | {"parts": []}
             self._loops[id(loop.places)] = StoredLoop(values, of_loop)
         self._held += [symbols, *shared, *loops]
         self._paths.append(path)
@@ -191,7 +191,7 @@ def _read(location: Location, where: Range) -> bytes:
 
 
 def _symbols_as_bytes(symbols: Symbols) -> bytes:
-    rows = [(each, since_ns, symbol) for each, told in symbols.items() for since_ns, symbol in told]
+    rows = [(each, since_ns, symbol) for each, names in symbols.items() for since_ns, symbol in names]
     columns = list(zip(*rows, strict=True)) or [(), (), ()]
     arrays = [pa.array(column, field.type) for column, field in zip(columns, _SYMBOLS, strict=True)]
     sink = pa.BufferOutputStream()

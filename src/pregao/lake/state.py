@@ -243,8 +243,8 @@ class LakeState:
 
 
 def _ends(key: UnitKey, row: UnitRow) -> CarriedBooks | None:
-    told = json.loads(row["plan"] or "{}").get("ends")
-    return None if told is None else CarriedBooks(key, *told)
+    ends = json.loads(row["plan"] or "{}").get("ends")
+    return None if ends is None else CarriedBooks(key, *ends)
 
 
 def write_units(location: Location, rows: Iterable[UnitRow]) -> list[DataFile]:

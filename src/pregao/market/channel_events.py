@@ -9,6 +9,7 @@ from typing import Any, Final
 from pregao.captures.formats.text import printable
 from pregao.model.records import record
 from pregao.recovery import events as e
+from pregao.recovery import instrument_events as of_instruments
 
 
 @record
@@ -96,32 +97,32 @@ class FailedOver(e.FailedOver):
 
 
 @record
-class InstrumentsUnverified(e.InstrumentsUnverified):
+class InstrumentsUnverified(of_instruments.InstrumentsUnverified):
     symbol: str | None = None
     time_ns: int = 0
     stream_position: int = 0
 
 
 @record
-class InstrumentStale(e.InstrumentStale):
+class InstrumentStale(of_instruments.InstrumentStale):
     channel: int = 0
     symbol: str | None = None
     time_ns: int = 0
     stream_position: int = 0
 
     def __str__(self) -> str:
-        return _with_symbol(e.InstrumentStale.__str__(self), self.security_id, self.symbol)
+        return _with_symbol(of_instruments.InstrumentStale.__str__(self), self.security_id, self.symbol)
 
 
 @record
-class InstrumentHealed(e.InstrumentHealed):
+class InstrumentHealed(of_instruments.InstrumentHealed):
     channel: int = 0
     symbol: str | None = None
     time_ns: int = 0
     stream_position: int = 0
 
     def __str__(self) -> str:
-        return _with_symbol(e.InstrumentHealed.__str__(self), self.security_id, self.symbol)
+        return _with_symbol(of_instruments.InstrumentHealed.__str__(self), self.security_id, self.symbol)
 
 
 @record
@@ -195,14 +196,14 @@ class RequestRefused(e.RequestRefused):
 
 
 @record
-class HistoryFilled(e.HistoryFilled):
+class HistoryFilled(of_instruments.HistoryFilled):
     channel: int = 0
     symbol: str | None = None
     time_ns: int = 0
     stream_position: int = 0
 
     def __str__(self) -> str:
-        return _with_symbol(e.HistoryFilled.__str__(self), self.security_id, self.symbol)
+        return _with_symbol(of_instruments.HistoryFilled.__str__(self), self.security_id, self.symbol)
 
 
 def _with_symbol(line: str, security_id: int, symbol: str | None) -> str:
@@ -249,5 +250,5 @@ def channel_event(
     """What a channel told, as an event of the library."""
     copy, needs_channel = _COPIERS[type(event)]
     head: dict[str, Any] = {"channel": channel} if needs_channel else {}
-    told: ChannelEvent = copy(event, symbol=symbol, time_ns=time_ns, stream_position=stream_position, **head)
-    return told
+    made: ChannelEvent = copy(event, symbol=symbol, time_ns=time_ns, stream_position=stream_position, **head)
+    return made

@@ -28,12 +28,12 @@ from pregao.model.scales import scaled_symbol
 from pregao.recovery.events import (
     ChannelReady,
     DefinitionsComplete,
-    InstrumentsUnverified,
     JoinStream,
     LeaveStream,
     SnapshotLoopComplete,
 )
 from pregao.recovery.events import Event as SessionEvent
+from pregao.recovery.instrument_events import InstrumentsUnverified
 from pregao.recovery.instruments import BookStatus
 from pregao.recovery.table import NOT_FOLLOWED
 
@@ -217,9 +217,9 @@ class Collector(Observer):
                 found.append(((at, index), event))
         return found
 
-    def _book_events(self, told: NDArray[Any], levels: int) -> "list[tuple[tuple[int, int], MarketEvent]]":
+    def _book_events(self, rows: NDArray[Any], levels: int) -> "list[tuple[tuple[int, int], MarketEvent]]":
         """Quotes, or depths of so many levels."""
-        data, size, scene, interest = told.tobytes(), told.dtype.itemsize, self._scene, self.interest
+        data, size, scene, interest = rows.tobytes(), rows.dtype.itemsize, self._scene, self.interest
         offsets: Sequence[int] = range(0, len(data), size)
         if interest is not None:  # a book of another may be kept by the ids of `ChannelSettings.interest`
             offsets = [offset for offset in offsets if _ID_OF_QUOTE(data, offset)[0] in interest]

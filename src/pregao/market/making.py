@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final, cast
 
 from pregao.books import layout as t
-from pregao.books.row_updates import Row, row_at, wide
+from pregao.books.row_updates import RowFields, row_at, wide
 from pregao.books.views import Level
 from pregao.market import events as e
 from pregao.market import order_events as o
@@ -184,7 +184,7 @@ def _phase(scene: Scene, data: Bytes, offset: int) -> e.PhaseChanged:
 # Statistics: what all of them begin with, then what is their own
 
 
-def _own(kind: int, r: Row) -> tuple[type[Any], tuple[Any, ...]]:
+def _own(kind: int, r: RowFields) -> tuple[type[Any], tuple[Any, ...]]:
     date = r.trade_date or None
     action = ACTIONS[r.action]
     match kind:

@@ -74,10 +74,10 @@ class LevelChanged(InstrumentEvent):
 
     def __str__(self) -> str:
         what = f"level {self.position} {in_words(self.action)}: {in_words(self.side)}"
-        told = f"{printable(self.symbol)} {what}"
+        text = f"{printable(self.symbol)} {what}"
         if self.size is None:
-            return told
-        return f"{told} {self.scale.size_text(self.size)} at {price_text(self.price, scale=self.scale)}"
+            return text
+        return f"{text} {self.scale.size_text(self.size)} at {price_text(self.price, scale=self.scale)}"
 
 
 @record

@@ -12,21 +12,23 @@ from pregao.captures.reader import CaptureReader
 from pregao.captures.sessions import (
     CapturedMessage,
     CapturedSessions,
-    Change,
+    ChangeKind,
     Direction,
     SegmentReader,
     StreamChange,
     is_answer,
 )
-from pregao.feeds.port import JournalFault, SessionMessage, SessionSystem
 from pregao.feeds.registry import load_session_system
 from pregao.feeds.session_port import (
     InstrumentsListed,
+    JournalFault,
     SessionBegun,
     SessionCounters,
     SessionEvent,
     SessionLost,
+    SessionMessage,
     SessionStatus,
+    SessionSystem,
     SnapshotsTaken,
 )
 from pregao.io.captures import open_capture
@@ -114,7 +116,7 @@ class ReplayedSessions:
             yield from self._end("another connection")
             self._counters.connections += 1
             yield from self._begin(change.direction)
-        elif change.change is Change.CLOSED and change.direction == self._server:
+        elif change.change is ChangeKind.CLOSED and change.direction == self._server:
             yield from self._end("closed")
 
     def _begin(self, direction: Direction) -> Iterator[SessionEvent]:

@@ -12,7 +12,6 @@ from typing import Any, Final, Protocol
 
 from pregao.captures.journal import JournalWriter
 from pregao.captures.recorder import RecordSettings
-from pregao.feeds.port import SessionMessage, SessionSystem
 from pregao.feeds.registry import is_session_system, load_session_system
 from pregao.feeds.session_port import (
     ClientSystem,
@@ -20,13 +19,14 @@ from pregao.feeds.session_port import (
     DisconnectWanted,
     SessionClient,
     SessionEvent,
+    SessionMessage,
     SessionStatus,
+    SessionSystem,
 )
 from pregao.handler.keeper import Observer
 from pregao.handler.session import SessionHandler
 from pregao.io.clock import NS_PER_SECOND, system_time_ns
-from pregao.io.files import read_small_file
-from pregao.io.private_files import read_private
+from pregao.io.files import read_private, read_small_file
 from pregao.io.tcp_stream import Closed, Connected, Happened, Received, TcpStream
 from pregao.kernels import make_ready
 from pregao.market.health import MarketHealth, session_health
@@ -84,10 +84,10 @@ def session_system_of(config: str | None) -> str | None:
     if config is None:
         return None
     try:
-        told = tomllib.loads(read_small_file(config).decode("utf-8"))
+        settings = tomllib.loads(read_small_file(config).decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError):
         return None  # whoever reads it as a channel configuration says what is wrong
-    name = told.get("system")
+    name = settings.get("system")
     return name if isinstance(name, str) and (is_session_system(name) or ":" in name) else None
 
 
@@ -101,23 +101,23 @@ def open_session(
     system: object = load_session_system(name)
     if not isinstance(system, ClientSystem) or not isinstance(system, SessionSystem):
         raise ConfigurationError(f"the system {name!r} has no client", file=config, key="system")
-    told = tomllib.loads(read_small_file(config).decode("utf-8"))
-    _read_password(told, config)
-    return SessionPackets(system, system.client(told, config, symbols), journal)
+    settings = tomllib.loads(read_small_file(config).decode("utf-8"))
+    _read_password(settings, config)
+    return SessionPackets(system, system.client(settings, config, symbols), journal)
 
 
-def _read_password(told: dict[str, Any], config: str) -> None:
+def _read_password(settings: dict[str, Any], config: str) -> None:
     """`password_file`, beside the session file and private, in the place of a password that all can read."""
-    if "password" in told:
+    if "password" in settings:
         raise ConfigurationError(
             "belongs into a file of mode 0600: password_file", file=config, key="password"
         )
-    name = told.pop("password_file", None)
+    name = settings.pop("password_file", None)
     if name is not None:
         if not isinstance(name, str):
             raise ConfigurationError("the name of a file", file=config, key="password_file")
         text = read_private(Path(config).parent / name)
-        told["password"] = text.splitlines()[0] if text else ""
+        settings["password"] = text.splitlines()[0] if text else ""
 
 
 class SessionPackets:
@@ -287,10 +287,10 @@ class SessionChannels:
 
     def _messages(self, run: list[SessionMessage]) -> list[Event]:
         self.now_ns = run[-1].received_ns
-        told = self.handler.take(run, self.now_ns)
+        events = self.handler.take(run, self.now_ns)
         for security_id in self.handler.machine.take_suspects():
             self.packets.refresh(security_id)
-        return told
+        return events
 
     def health(self) -> MarketHealth:
         status = self.packets.status()

@@ -23,6 +23,7 @@ from pregao.market.sessions import MarketSource, SessionChannels, SessionPackets
 from pregao.model.events import News
 from pregao.model.rows import ROW_SIZE, Kind, Rows
 from pregao.recovery import events as e
+from pregao.recovery.instrument_events import InstrumentHealed, InstrumentStale, InstrumentsUnverified
 from pregao.recovery.policy import ChannelSettings
 
 # The last trades of every instrument, kept as rows: objects are made of those that somebody looks at.
@@ -67,14 +68,14 @@ _MANY: Final = 3
 _LOOKED_AT: Final = 200  # books, for one to begin with: a channel may have tens of thousands
 _ALARMING: Final = (
     e.GapDetected, e.PacketConflict, e.PacketDamaged, e.FeedSilent, e.ChannelSilent, e.FailedOver,
-    e.InstrumentsUnverified, e.InstrumentStale, e.QueueOverflow, e.SessionEnded, e.RequestRefused,
+    InstrumentsUnverified, InstrumentStale, e.QueueOverflow, e.SessionEnded, e.RequestRefused,
 )  # fmt: skip
 # What a start brings by the hundred, or what is of interest to machines only.
 _UNINTERESTING: Final = (e.JoinStream, e.LeaveStream, e.SnapshotLoopComplete)
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class ChannelNotice:
     """Something that a channel said."""
 
     time_ns: int
@@ -112,7 +113,7 @@ class Watch:
         system: str = DEFAULT,
     ) -> None:
         self.packets = packets
-        self.notices: deque[Notice] = deque(maxlen=_KEPT)
+        self.notices: deque[ChannelNotice] = deque(maxlen=_KEPT)
         self._tapes: dict[int, Tape] = {}
         self._channels: Channels | SessionChannels
         if isinstance(packets, SessionPackets | ReplayedSessions):
@@ -130,7 +131,7 @@ class Watch:
                 self._take(self._summed_up(channel, events))
 
     def note(self, text: str, *, alarming: bool) -> None:
-        self.notices.append(Notice(self._channels.now_ns, text, alarming))
+        self.notices.append(ChannelNotice(self._channels.now_ns, text, alarming))
 
     # What people look at
 
@@ -171,11 +172,14 @@ class Watch:
 
     def _summed_up(self, channel: int, events: list[e.Event]) -> list[e.Event]:
         """After a restart every instrument of a channel may be healed at once: that is one line."""
-        for kind, word in ((e.InstrumentHealed, "whole again"), (e.InstrumentStale, "STALE")):
+        for kind, word in (
+            (InstrumentHealed, "whole again"),
+            (InstrumentStale, "STALE"),
+        ):
             count = sum(isinstance(event, kind) for event in events)
             if count > _MANY:
                 events = [event for event in events if not isinstance(event, kind)]
-                stale = kind is e.InstrumentStale
+                stale = kind is InstrumentStale
                 self.note(f"channel {channel}: {count:,} instruments {word}", alarming=stale)
         return events
 
@@ -187,12 +191,12 @@ class Watch:
 
     def _is_of_start(self, event: e.Event) -> bool:
         """A start heals every instrument."""
-        if not isinstance(event, e.InstrumentHealed):
+        if not isinstance(event, InstrumentHealed):
             return False
         return not all(handler.machine.ready for handler in self._channels.handlers.values())
 
     def _text(self, event: e.Event) -> str:
-        if isinstance(event, e.InstrumentStale | e.InstrumentHealed):
+        if isinstance(event, InstrumentStale | InstrumentHealed):
             for handler in self._channels.handlers.values():
                 instrument = handler.instruments.get(event.security_id)
                 if instrument is not None:

@@ -44,7 +44,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Final, TypeVar
 
 from pregao.model.errors import ConfigurationError
-from pregao.model.streams import Feed, Stream, StreamId
+from pregao.model.streams import MOST_CHANNEL, Feed, Stream, StreamId
 
 IPAddress = IPv4Address | IPv6Address
 _T = TypeVar("_T")
@@ -201,7 +201,7 @@ class _Table:
 
 
 def _entry(table: _Table, interface: str | None) -> ChannelEntry:
-    channel = table.integer("channel", 0, 255)
+    channel = table.integer("channel", 0, MOST_CHANNEL)
     stream = table.choice("stream", _STREAMS)
     # Only the incremental stream has more than one feed (6.1), so only there must it be said.
     on_feed_a = stream is not Stream.INCREMENTAL and not table.has("feed")

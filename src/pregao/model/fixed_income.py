@@ -15,6 +15,7 @@ RATES = (PriceKind.YIELD, PriceKind.SPREAD)  # kinds of prices of which the lowe
 class BondKind(IntEnum):
     """SecuritySubType (762). Other numbers than those of the same names in Conflated."""
 
+    OTHER = 0  # not told, or none that the text has; so with the words below
     CBIO = 1
     CFF = 2
     CRA = 3
@@ -34,6 +35,7 @@ class BondKind(IntEnum):
 class CouponType(IntEnum):
     """1946."""
 
+    OTHER = 0
     FIXED = 1
     FLOATING = 2
     STRUCTURED = 3
@@ -43,6 +45,7 @@ class CouponType(IntEnum):
 class Registration(IntEnum):
     """CPRegType (876)."""
 
+    OTHER = 0
     AUTOMATIC = 1
     MANUAL = 2
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final
 
-from pregao.model.market import FINE_SCALE, PRICE_EXPONENT, PriceKind, Side
+from pregao.model.market import EXCHANGE, FINE_SCALE, PRICE_EXPONENT, PriceKind, Side
 from pregao.model.scales import Scale
 
 _GROUP_BYTES: Final = 8
@@ -154,7 +154,7 @@ class Instrument:
     security_type: SecurityType
     product: Product
     description: str = ""
-    exchange: str = "BVMF"
+    exchange: str = EXCHANGE
     sub_type: int = 0
     segment: int = 1  # matching engine: secondaryOrderIDs rise per segment (12.1)
     isin: str | None = None

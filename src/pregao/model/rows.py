@@ -105,6 +105,7 @@ class Kind(IntEnum):
     COMPOSITE = 46
     COMPOSITE_PART = 47
     VOLATILITY = 48
+    UNREAD = 49  # a report of an instrument, not of its book, that nobody could read: it counts as one
     # What may be done with one instrument.
     STATE = 64
     # From here on: not about one instrument's book or statistics; kernels stop and let people's code look.
@@ -136,6 +137,7 @@ class Flag(IntFlag):
     IMPLIED = 2
     RECOVERY = 4
     FORWARD = 8  # of a trade: a forward one (13.5)
+    IN_RATES = 8  # of an order by position: its price is a rate, of which the lower is the better bid
     NO_REPORT = 16  # of a snapshot: it has no lastRptSeq (7.4.1)
     NO_EVENT = 32  # the message has no matchEventIndicator: ExecutionSummary, control, snapshot parts
     BY_POSITION = 64  # of an order or side: its position says where it stands, not its price and id

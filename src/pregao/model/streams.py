@@ -4,7 +4,7 @@ from enum import IntEnum
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final, NamedTuple
 
-MOST_CHANNEL: Final = 255  # B3's channels have one to three digits, and Binary UMDF a byte for them
+MOST_CHANNEL: Final = 255  # B3 numbers the channels of its multicast systems up to here
 _PORT_BITS: Final = 16
 _GROUP_MASK: Final = (1 << 46) - 1  # of IPv6: what tells groups apart, so that a flow has 64 bits
 

@@ -34,7 +34,7 @@ from pregao.recovery.policy import ChannelSettings, RecoveryStream
 from pregao.recovery.progress import ChannelState, Progress
 from pregao.recovery.recovery import Recovery
 from pregao.recovery.sites import Sites
-from pregao.recovery.snapshots import Snapshots
+from pregao.recovery.snapshots import SnapshotRecovery
 from pregao.recovery.table import NOT_FOLLOWED, InstrumentTable
 
 
@@ -58,7 +58,7 @@ class ChannelMachine:
         self.definitions = InstrumentList(
             channel, self.table, self._recovery, self.settings.policy, self._events
         )
-        self.snapshots = Snapshots(
+        self.snapshots = SnapshotRecovery(
             channel, self.table, self._recovery, self.definitions, self.sites, self.settings, self._events
         )
         self._progress = Progress(

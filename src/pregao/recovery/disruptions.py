@@ -6,10 +6,8 @@ import numpy as np
 from pregao.recovery.counters import ChannelCounters
 from pregao.recovery.events import (
     ChannelWasCleared,
-    DoubtReason,
     Event,
     GapDetected,
-    InstrumentsUnverified,
     PacketConflict,
     PacketDamaged,
     SequenceStarted,
@@ -19,13 +17,14 @@ from pregao.recovery.events import (
 )
 from pregao.recovery.held import HeldRows, Keeper
 from pregao.recovery.in_sequence import Disruption
+from pregao.recovery.instrument_events import DoubtReason, InstrumentsUnverified
 from pregao.recovery.instruments import VerifiedPart, lose_units
 from pregao.recovery.loops import InstrumentList
 from pregao.recovery.policy import RecoveryPolicy, Site, number_of
 from pregao.recovery.progress import Progress, ProgressInput
 from pregao.recovery.recovery import Recovery
 from pregao.recovery.sites import Sites
-from pregao.recovery.snapshots import Snapshots
+from pregao.recovery.snapshots import SnapshotRecovery
 from pregao.recovery.table import InstrumentTable
 
 
@@ -38,7 +37,7 @@ class Disruptions:
         sites: Sites,
         recovery: Recovery,
         definitions: InstrumentList,
-        snapshots: Snapshots,
+        snapshots: SnapshotRecovery,
         progress: Progress,
         keeper: Keeper,
         counters: ChannelCounters,

@@ -9,7 +9,7 @@ from pregao.recovery.held import Keeper
 from pregao.recovery.loops import InstrumentList
 from pregao.recovery.policy import RecoveryStream, Site
 from pregao.recovery.sites import Sites
-from pregao.recovery.snapshots import Snapshots
+from pregao.recovery.snapshots import SnapshotRecovery
 from pregao.recovery.table import InstrumentTable
 
 # The states of a channel, as a table of (state, input) → state. What is not in it changes nothing.
@@ -67,7 +67,7 @@ class Progress:
         table: InstrumentTable,
         sites: Sites,
         definitions: InstrumentList,
-        snapshots: Snapshots,
+        snapshots: SnapshotRecovery,
         keeper: Keeper,
         tell: list[Event],
     ) -> None:

@@ -11,16 +11,15 @@ import numpy as np
 from pregao.model.packets import UInt32s
 from pregao.model.rows import Kind
 from pregao.recovery.counters import ChannelCounters
-from pregao.recovery.events import (
+from pregao.recovery.events import Event, QueueOverflow
+from pregao.recovery.held import NO_REPORT_HELD, STARTS_AGAIN, HeldRows, Keeper, SnapshotHeader
+from pregao.recovery.instrument_events import (
     DoubtReason,
-    Event,
     Healer,
     InstrumentHealed,
     InstrumentStale,
     InstrumentsUnverified,
-    QueueOverflow,
 )
-from pregao.recovery.held import NO_REPORT_HELD, STARTS_AGAIN, HeldRows, Keeper, SnapshotHeader
 from pregao.recovery.instruments import NEVER, NO_REPORT, BookStatus, Decision, Mark, VerifiedPart, not_clean
 from pregao.recovery.kernels.instruments import first_report_after
 from pregao.recovery.table import InstrumentTable

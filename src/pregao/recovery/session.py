@@ -13,15 +13,12 @@ from pregao.recovery.channel import ChannelMachine
 from pregao.recovery.events import (
     ChannelReady,
     DefinitionsComplete,
-    DoubtReason,
-    Healer,
-    HistoryFilled,
-    InstrumentHealed,
     RequestRefused,
     SessionEnded,
     SessionStarted,
 )
 from pregao.recovery.held import Keeper, SnapshotHeader
+from pregao.recovery.instrument_events import DoubtReason, Healer, HistoryFilled, InstrumentHealed
 from pregao.recovery.instruments import BookStatus, Mark
 from pregao.recovery.policy import ChannelSettings
 from pregao.recovery.progress import ChannelState

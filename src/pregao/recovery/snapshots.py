@@ -14,7 +14,7 @@ NOWHERE = -1  # of a snapshot of another sequence
 _NEITHER = VerifiedPart(0)
 
 
-class Snapshots:
+class SnapshotRecovery:
     """The snapshot stream of the site that is followed."""
 
     def __init__(

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from pregao.lake.book_at import source_text
+from pregao.report.gathering.built import source_word
 from pregao.report.gathering.everything import ReportFacts
 from pregao.report.gathering.health import Health
 from pregao.report.markup import NOTHING, clock, count, duration, money, of, price, share
@@ -9,13 +11,13 @@ from pregao.report.markup import NOTHING, clock, count, duration, money, of, pri
 # One sentence on the health of a day: the same on the page and in the terminal.
 
 
-class Verdict(NamedTuple):
+class DayVerdict(NamedTuple):
     level: str  # good, warn, bad
     head: str
     rest: str
 
 
-def verdict_of(health: Health) -> Verdict:
+def verdict_of(health: Health) -> DayVerdict:
     """Bad: something is wrong that no loss explains. Warn: something is missing, and is marked; or nobody can
     know whether it is, which is not complete either."""
     wrong = [
@@ -28,19 +30,19 @@ def verdict_of(health: Health) -> Verdict:
         if number
     ]
     if wrong:
-        return Verdict("bad", "Look closer:", "; ".join(wrong) + ".")
+        return DayVerdict("bad", "Look closer:", "; ".join(wrong) + ".")
     if not health.feeds:
-        return Verdict("warn", "Nothing to judge:", "there is no packet of the incremental stream.")
+        return DayVerdict("warn", "Nothing to judge:", "there is no packet of the incremental stream.")
     missing = ""
     if health.lost or health.gaps or health.stale:
-        told = f"{of(health.gaps, 'gap')} that no feed could fill ({of(health.lost, 'packet')})"
-        missing = f"{told}; {_healed(health)}"
+        gaps = f"{of(health.gaps, 'gap')} that no feed could fill ({of(health.lost, 'packet')})"
+        missing = f"{gaps}; {_healed(health)}"
     if health.unknown:
         unknown = f"{_unknown(health)}; {missing or _arrived(health)}"
-        return Verdict("warn", "Not all is known:", f"{unknown}{_proof(health)}.")
+        return DayVerdict("warn", "Not all is known:", f"{unknown}{_proof(health)}.")
     if missing:
-        return Verdict("warn", "Complete but for what is marked:", f"{missing}{_proof(health)}.")
-    return Verdict("good", "Complete:", f"{_arrived(health)}{_proof(health)}.")
+        return DayVerdict("warn", "Complete but for what is marked:", f"{missing}{_proof(health)}.")
+    return DayVerdict("good", "Complete:", f"{_arrived(health)}{_proof(health)}.")
 
 
 def _unknown(health: Health) -> str:
@@ -83,7 +85,7 @@ _MOST = 3
 
 class ReportSummary(NamedTuple):
     title: str
-    verdict: Verdict
+    verdict: DayVerdict
     lines: tuple[tuple[str, str], ...]
 
 
@@ -107,7 +109,10 @@ def _health(found: ReportFacts) -> list[tuple[str, str]]:
         others = "the others miss messages" if not health.unexplained else "the others differ"
         days = f"{days}; {others}"
     return [
-        ("packets", f"{count(packets)} on {of(len(health.feeds), 'channel')}"),
+        (
+            "packets",
+            f"{count(packets)} on {of(len(health.feeds), source_word(each.source for each in health.feeds))}",
+        ),
         ("lost on A / B / both", " / ".join(_lost(each, packets) for each in lost)),
         ("gaps that no feed could fill", gaps),
         ("books gone stale, healed", stale),
@@ -137,8 +142,10 @@ def _market(found: ReportFacts) -> list[tuple[str, str]]:
         at, number = max(done.messages, key=lambda each: each[1])
         lines.append(("busiest minute", f"{clock(at)} with {of(number, 'message')}"))
     for place, each in enumerate(done.most_traded[:_MOST]):
-        told = f"{money(each.amount, each.currency)} in {of(each.trades, 'trade')}, last {price(each.last)}"
-        lines.append(("most traded" if not place else "", f"{each.symbol}: {told}"))
+        figures = (
+            f"{money(each.amount, each.currency)} in {of(each.trades, 'trade')}, last {price(each.last)}"
+        )
+        lines.append(("most traded" if not place else "", f"{each.symbol}: {figures}"))
     all_ = sum(number for number, _ in found.auctions.by_kind.values())
     done_ = sum(number for _, number in found.auctions.by_kind.values())
     return [*lines, ("auctions, uncrossed, extended", f"{all_:,}, {done_:,}, {found.auctions.extended:,}")]
@@ -149,8 +156,8 @@ def _amounts(found: ReportFacts) -> str:
 
 
 def _latency(found: ReportFacts) -> list[tuple[str, str]]:
-    mine = [feed for feed in found.delays.feeds if feed.channel == found.delays.channel]
+    mine = [feed for feed in found.delays.feeds if feed.source == found.delays.source]
     if not mine:
         return []
-    told = " / ".join(f"{feed.feed} {duration(feed.figures['send_to_receive_p50'])}" for feed in mine)
-    return [(f"send to receive, median, channel {found.delays.channel}", told)]
+    medians = " / ".join(f"{feed.feed} {duration(feed.figures['send_to_receive_p50'])}" for feed in mine)
+    return [(f"send to receive, median, {source_text(found.delays.source or '')}", medians)]

@@ -17,10 +17,26 @@ from pregao.report.charts.days import DayValue, day_chart
 from pregao.report.gathering.activity import activity
 from pregao.report.gathering.built import Day, dates_of
 from pregao.report.gathering.health import Health, health
-from pregao.report.markup import NOTHING, Child, Markup, compact, count, money, of, share, table, tag
+from pregao.report.markup import (
+    NOTHING,
+    Child,
+    Markup,
+    compact,
+    count,
+    figure,
+    label,
+    money,
+    nothing,
+    of,
+    section,
+    share,
+    table,
+    tag,
+    tiles,
+    verdict,
+)
 from pregao.report.page.page import ReportPage, document, open_lake
-from pregao.report.page.parts import figure, label, nothing, section, tiles, verdict
-from pregao.report.summary import ReportSummary, Verdict, verdict_of
+from pregao.report.summary import DayVerdict, ReportSummary, verdict_of
 
 MOST_DAYS: Final = 366
 _LEVELS: Final = ("good", "warn", "bad")  # from the best to the worst
@@ -31,7 +47,7 @@ class DayFigures(NamedTuple):
     """What is kept of a day: numbers, so that a year of days is small."""
 
     day: date
-    verdict: Verdict
+    verdict: DayVerdict
     packets: int
     lost_a: int | None  # None: nobody captured this feed
     lost_b: int | None
@@ -71,9 +87,9 @@ class SpanFacts:
     def amounts(self) -> tuple[tuple[str | None, Decimal], ...]:
         """Dollars are not added to reais."""
         sums: dict[str | None, Decimal] = {}
-        for currency, amount in (told for each in self.days for told in each.amounts):
+        for currency, amount in (pair for each in self.days for pair in each.amounts):
             sums[currency] = sums.get(currency, Decimal(0)) + amount
-        return tuple(sorted(sums.items(), key=lambda told: -told[1]))
+        return tuple(sorted(sums.items(), key=lambda pair: -pair[1]))
 
 
 def gather_span(lake: Lake, first: date, last: date) -> SpanFacts:
@@ -108,22 +124,24 @@ def _errors(found: Health) -> int:
 # What is to be said of all
 
 
-def verdict_of_span(found: SpanFacts) -> Verdict:
+def verdict_of_span(found: SpanFacts) -> DayVerdict:
     """As bad as its worst day; a trading day that is not there is not complete either."""
     worst = max((_LEVELS.index(each.verdict.level) for each in found.days), default=0)
     complete = sum(each.verdict.level == "good" for each in found.days)
-    told = [f"{complete:,} of {of(len(found.days), 'day')} complete"]
+    sentences = [f"{complete:,} of {of(len(found.days), 'day')} complete"]
     for level in ("bad", "warn"):
         mine = [each for each in found.days if each.verdict.level == level]
-        told += [f"{each.day}: {each.verdict.head} {each.verdict.rest.rstrip('.')}" for each in mine[:_NAMED]]
+        sentences += [
+            f"{each.day}: {each.verdict.head} {each.verdict.rest.rstrip('.')}" for each in mine[:_NAMED]
+        ]
         if len(mine) > _NAMED:
-            told.append(f"and {of(len(mine) - _NAMED, 'day')} more like these")
+            sentences.append(f"and {of(len(mine) - _NAMED, 'day')} more like these")
     if found.missing:
         named = ", ".join(map(str, found.missing[:_NAMED])) + (", …" if len(found.missing) > _NAMED else "")
-        told.append(f"{of(len(found.missing), 'trading day')} not in this lake ({named})")
+        sentences.append(f"{of(len(found.missing), 'trading day')} not in this lake ({named})")
         worst = max(worst, 1)
     heads = ("Complete:", "Not all is there:", "Look closer:")
-    return Verdict(_LEVELS[worst], heads[worst], "; ".join(told) + ".")
+    return DayVerdict(_LEVELS[worst], heads[worst], "; ".join(sentences) + ".")
 
 
 def summarise_span(found: SpanFacts) -> ReportSummary:
@@ -178,7 +196,7 @@ def span_page(found: SpanFacts) -> str:
 
 def _header(found: SpanFacts) -> Markup:
     where = f"{found.uri} · lake version {found.version}"
-    told = [money(amount, currency) for currency, amount in found.amounts]
+    amounts = [money(amount, currency) for currency, amount in found.amounts]
     return tag(
         "header",
         tag("p", "Pregão · trading days of B3", class_="kicker"),
@@ -188,7 +206,7 @@ def _header(found: SpanFacts) -> Markup:
             ("Trading days", count(len(found.days)), f"{count(len(found.missing))} not in this lake"),
             ("Messages", compact(found.total("messages")), of(found.total("packets"), "packet")),
             ("Trades", compact(found.total("trades")), f"in {of(len(found.days), 'day')}"),
-            ("Amount traded", told[0] if told else NOTHING, ", ".join(told[1:]) or "of all days"),
+            ("Amount traded", amounts[0] if amounts else NOTHING, ", ".join(amounts[1:]) or "of all days"),
         ),
     )  # fmt: skip
 
@@ -209,8 +227,8 @@ def _days(found: SpanFacts) -> Markup:
     return section("days", "Day by day", note, verdict(*whole), made)
 
 
-def _mark(told: Verdict) -> Markup:
-    return label({"good": "calm"}.get(told.level, told.level), _WORDS[told.level])
+def _mark(judged: DayVerdict) -> Markup:
+    return label({"good": "calm"}.get(judged.level, judged.level), _WORDS[judged.level])
 
 
 def _row(

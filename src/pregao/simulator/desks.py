@@ -67,11 +67,11 @@ class DeskBooks(ChannelBooks):
         return [each.security_id for each in self.definitions()]
 
     def book(self, security_id: int) -> BookView | None:
-        told: list[e.Update] = list(self._clearing.newest.get(security_id, {}).values())
+        statistics: list[e.Update] = list(self._clearing.newest.get(security_id, {}).values())
         if self._teller is Teller.LENDING:
-            told += standing_offers(self._clearing.lent[security_id])
+            statistics += standing_offers(self._clearing.lent[security_id])
         nobody: list[Resting] = []
-        return BookView(nobody, nobody, told, None)
+        return BookView(nobody, nobody, statistics, None)
 
 
 class WithLending(ChannelBooks):

@@ -183,9 +183,9 @@ class Driver:
 
     def checkpoint(self, line: PublishingLine, now_ns: int, *, whole: bool = False) -> None:
         """Nothing may be on its way then: the channel's packets leave first."""
-        told = self._checkpoint(line, now_ns, whole=whole)
+        published = self._checkpoint(line, now_ns, whole=whole)
         if line.system is self.lines[0].system:
-            self.kinds.update(map(type, told.updates))
+            self.kinds.update(map(type, published.updates))
         if line.standby is not None:
             self._checkpoint(line.standby, now_ns, whole=whole)
 
@@ -198,11 +198,11 @@ class Driver:
         muted = line.publisher.muted
         line.left_out = {each: None for each in touched if each in muted}
         touched = {each: None for each in touched if each not in muted}
-        told = line.collect()
+        published = line.collect()
         if self.truth is not None:
-            self.truth.record(line, told)
+            self.truth.record(line, published)
             self.truth.checkpoint(line, touched, now_ns)
-        return told
+        return published
 
     def _touched(self, updates: Sequence[Update]) -> dict[int, None]:
         touched: dict[int, None] = {}

@@ -226,11 +226,11 @@ def rare_operations(day: DayTruth) -> dict[str, float]:
 
 def _own_states(day: DayTruth) -> dict[str, float]:
     """Halts of single instruments, and auctions that began in the session; longer ones count once."""
-    told = day.events("state_changed", "security_id", "state", "cause", "transact_ns")
-    order = np.lexsort((told["transact_ns"], told["security_id"]))
-    ids, states = told["security_id"][order], told["state"][order]
-    seconds = day.seconds(told["transact_ns"][order])
-    own = told["cause"][order] == StateEvent.LEAVES_GROUP
+    changes = day.events("state_changed", "security_id", "state", "cause", "transact_ns")
+    order = np.lexsort((changes["transact_ns"], changes["security_id"]))
+    ids, states = changes["security_id"][order], changes["state"][order]
+    seconds = day.seconds(changes["transact_ns"][order])
+    own = changes["cause"][order] == StateEvent.LEAVES_GROUP
     again = np.zeros(len(ids), bool)
     again[1:] = (ids[1:] == ids[:-1]) & (states[1:] == states[:-1])
     auctions = own & ~again & (states == State.RESERVED) & (seconds > _OPENS_S) & (seconds < _CLOSES_S)

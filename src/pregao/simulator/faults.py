@@ -24,6 +24,11 @@ By the exchange itself:
     contingency=13:00       the primary site falls silent for the rest of the day and the contingency
                             site takes over; contingency=13:00+10m: the primary comes back as by failover
 
+To sessions of systems that have servers (PUMA Conflated):
+
+    session=3xcut@?         so many times the connections of all sessions break in the middle of a message
+    session=stop@12:00+40s  the primary server ends its sessions and lets nobody in so long; a standby does
+
 A time is local; `?` is any by the seed, `loop` in a reset is in the middle of a snapshot loop. `3x`
 before a feed or a kind does it so often: reset=3xbook@?. Lengths have the units ns, us, ms, s, m.
 Feeds are A, B and C (incremental), I and S (definitions and snapshots), BI and BS (the same on feed B, where
@@ -66,6 +71,7 @@ _SKEW: Final = re.compile(rf"({_FEED}):([+-]\d+)(ns|us|ms|s)")
 _HEADER: Final = re.compile(rf"({_FEED}(?:\+{_FEED})*)")
 _RESET: Final = re.compile(rf"{_TIMES}({'|'.join(RESETS)})@(?:{_TIME}|(loop))")
 _BURST: Final = re.compile(rf"(?:(\d+)x)?(\d+)@{_TIME}")
+_SESSION: Final = re.compile(rf"{_TIMES}(?:(cut)@{_TIME}|(stop)@{_TIME}\+{_LENGTH})")
 _CONTINGENCY: Final = re.compile(rf"{_TIME}(?:\+{_LENGTH})?")
 
 
@@ -105,6 +111,15 @@ class SiteFailure:
     lasts_ns: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class SessionFault:
+    """`lasts_ns` is that of a server that stops."""
+
+    kind: str  # cut, stop
+    at_s: int
+    lasts_ns: int = 0
+
+
 @dataclass(slots=True)
 class FaultPlan:
     """What is to go wrong, by target."""
@@ -122,6 +137,7 @@ class FaultPlan:
     resets: list[Reset] = field(default_factory=list)
     bursts: list[Burst] = field(default_factory=list)
     contingency: list[SiteFailure] = field(default_factory=list)
+    sessions: list[SessionFault] = field(default_factory=list)
 
     @property
     def touches_packets(self) -> bool:
@@ -263,6 +279,15 @@ def _read_contingency(plan: FaultPlan, value: str, item: str) -> None:
     plan.contingency.append(SiteFailure(_moment(at, item), lasts_ns))
 
 
+def _read_session(plan: FaultPlan, value: str, item: str) -> None:
+    times, cut, cut_at, _, stop_at, number, unit = _matched(_SESSION, value, item).groups()
+    if cut:
+        fault = SessionFault("cut", _moment(cut_at, item))
+    else:
+        fault = SessionFault("stop", _moment(stop_at, item), _length(number, unit, item))
+    plan.sessions += [fault] * _count(times, item)
+
+
 _READERS: Final[dict[str, Callable[[FaultPlan, str, str], None]]] = {
     "loss": _read_loss,
     "both": _read_both,
@@ -278,4 +303,5 @@ _READERS: Final[dict[str, Callable[[FaultPlan, str, str], None]]] = {
     "reset": _read_reset,
     "burst": _read_burst,
     "contingency": _read_contingency,
+    "session": _read_session,
 }

@@ -13,6 +13,7 @@ from pregao.feeds.publishing import (
     Habits,
     OutgoingPacket,
     Paces,
+    PublisherSetup,
     PublishingSite,
     PublishingSystem,
     SequencePoint,
@@ -115,9 +116,19 @@ class PublishingLine:
         self.ambushes: list[Callable[[int], None]] = []  # to do in the middle of a snapshot loop
         self.list_ambushes: list[Callable[[int], None]] = []  # in the middle of a loop of definitions
         self.publisher = system.publisher(
-            channel, version, books, now_ns=now_ns, paces=paces, start=start, loops=loops, site=site,
-            listener=self._note, habits=habits,
-        )  # fmt: skip
+            PublisherSetup(
+                channel,
+                version,
+                books,
+                now_ns,
+                site,
+                paces,
+                habits or Habits(),
+                start,
+                loops,
+                listener=self._note,
+            )
+        )
         self.sinks = dict.fromkeys(Stream, ())
         self.sizes: dict[Stream, Counter[int]] = {stream: Counter() for stream in Stream}  # no heartbeats
         self.messages = self.packets = self.events = 0  # of the incremental stream
@@ -265,6 +276,6 @@ class PublishingLine:
             if sent != places.shape[1]:
                 raise SimulationError(f"channel {self.channel}: {sent} messages told, {places.shape[1]} sent")
             places = places_of_updates(places, takes)
-        told = PublishedUpdate(self._updates, self._numbers, places)
+        published = PublishedUpdate(self._updates, self._numbers, places)
         self._forget()
-        return told
+        return published

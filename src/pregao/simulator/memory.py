@@ -71,7 +71,7 @@ class InstrumentTruth(NamedTuple):
     trading_state: State
 
 
-class Checkpoint(NamedTuple):
+class BooksCheckpoint(NamedTuple):
     """After the packet `seq_num` of a site's incremental stream, and before the next. Has the instruments
     touched since the checkpoint before; the first of a day has all."""
 
@@ -93,7 +93,7 @@ class MemoryDay:
     instruments: list[Instrument] = field(default_factory=list)
     packets: list[CapturedPacket] = field(default_factory=list)
     updates: list[PlacedUpdate] = field(default_factory=list)
-    checkpoints: list[Checkpoint] = field(default_factory=list)
+    checkpoints: list[BooksCheckpoint] = field(default_factory=list)
     faults: list[AppliedFault] = field(default_factory=list)
 
 
@@ -145,7 +145,7 @@ class _MemoryTruth:
                 found[security_id] = InstrumentTruth(publisher.rpt_seq(security_id), *book, state)
         point = publisher.point(Stream.INCREMENTAL)
         self._day.checkpoints.append(
-            Checkpoint(
+            BooksCheckpoint(
                 line.channel, line.site, point.version, point.next_number - 1, line.events, now_ns,
                 found, books.phases(),
             )

@@ -149,8 +149,8 @@ def paces(settings: Settings, channels: int, policy: RecoveryPolicy) -> Paces:
     usual = max(_FEWEST_LOOPS, round(_SHARE_OF_SNAPSHOTS * settings.messages / channels / _PACKETS_OF_LOOP))
     loop_ns = (clock.ends_ns - clock.starts_ns) // (settings.loops or usual)
     pace = LoopPace(_INTERVAL_NS, max(loop_ns - _PACKETS_OF_LOOP * _INTERVAL_NS, _INTERVAL_NS))
-    told = settings.heartbeat_s
-    heartbeat_ns = policy.heartbeat_ns if told is None else int(told * SECOND_NS)
+    asked_s = settings.heartbeat_s
+    heartbeat_ns = policy.heartbeat_ns if asked_s is None else int(asked_s * SECOND_NS)
     return Paces(pace, pace, heartbeat_ns=heartbeat_ns)
 
 

@@ -16,6 +16,7 @@ from pregao.exchange.flow.prices import TRADING_DAY_NS
 from pregao.exchange.flow.settings import FlowSettings
 from pregao.feeds.publishing import PublishingSite, PublishingSystem, SequencePoint
 from pregao.feeds.registry import is_served, load_publishing_system
+from pregao.model.errors import ConfigurationError
 from pregao.model.local_time import local_midnight_ns
 from pregao.model.streams import Stream
 from pregao.simulator.desks import Desks, books_of, clearing_of
@@ -117,10 +118,13 @@ class Simulation:
                 self.clearing,
                 settings.sessions,
                 lending_beside=settings.habits.lending_beside,
+                squeeze=settings.squeeze,
             )
             for name in settings.beside
             if is_served(name)
         ]
+        if self.plan.sessions and not self.served:
+            raise ConfigurationError("session: no system of sessions is simulated", key="faults")
         self.driver = Driver(self.venue, self._routing, self.lines, settings.checkpoint_events)
         self.driver.witnesses.extend(self.served)
         self.summary = SimulationSummary()
@@ -236,6 +240,8 @@ class Simulation:
             folder = self.settings.out / each.system / date
             self._served_folders.append(folder)
             each.open_day(trade_date, folder, start_ns)
+            own = DayOfFaults(self.plan, clock, self.settings.seed, 0)
+            tasks += each.fault_tasks(self.plan.sessions, own, date, self.output.log)
         driver.start(venue.day(trade_date, clock.squeeze), tasks, start_ns)
 
     def _desk_tasks(self, clock: DayClock) -> list[Task]:

@@ -1,5 +1,5 @@
-"""Sessions of a served system on a simulated clock: a server, and clients that ask for everything. What
-passes between them is kept as journals, one a session and day (`captures.journal`)."""
+"""Sessions of a served system on a simulated clock: a primary server and a standby, and clients that ask for
+everything. What passes between them is kept as journals, one a session and day (`captures.journal`)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -17,7 +17,9 @@ from pregao.model.events import Event
 
 _WHOLE_DAY_NS: Final = 86_400 * 1_000_000_000
 _PORT: Final = 9_700
-_SERVER: Final = ("198.51.100.7", _PORT)  # of the documentation ranges, as are clients
+_HOST: Final = "198.51.100.7"  # of the documentation ranges, as are clients
+_SERVERS: Final = 2  # the primary's port, and the next
+_FIRST_CLIENT_PORT: Final = 50_000
 MOST_SESSIONS: Final = 200
 
 
@@ -28,22 +30,24 @@ class _Member:
         self.name, self.client = f"SESSION{number}", client
         self.address = f"198.51.100.{10 + number}"
         self.connection: ServedConnection | None = None
+        self.connections = 0
         self.journal: JournalWriter | None = None
 
 
 class ServedSessions:
-    """`user` and `password` are those of all clients, where a system has them. `set_time` is called before
-    anything is due."""
+    """`logon` are settings of all clients: user and password, where a system has them. `set_time` is called
+    before anything is due."""
 
     def __init__(
         self, system: str, sessions: int, settings: ServingSettings,
-        set_time: Callable[[int], None] = lambda _: None, logon: Mapping[str, str] | None = None,
+        set_time: Callable[[int], None] = lambda _: None, logon: Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
         if not 1 <= sessions <= MOST_SESSIONS:
             raise ConfigurationError(f"must be from 1 to {MOST_SESSIONS}, not {sessions}", key="sessions")
         self.system, self._sessions, self.settings = system, sessions, settings
         self._set_time, self._logon = set_time, dict(logon or {})
         self._members: list[_Member] = []
+        self._stopped_until_ns = 0  # the primary lets nobody in
         self.is_open = False
 
     def open_day(self, source: BookSource | BondSource, trade_date: int, folder: Path, now_ns: int) -> None:
@@ -54,8 +58,9 @@ class ServedSessions:
         grants = [SessionGrant(each.name, (each.address,)) for each in self._members]
         settings = replace(self.settings, most_of_address=max(self._sessions, 100))
         self.feed = serving.feed(source, settings, now_ns=now_ns)
-        self._server = serving.server(self.feed, settings, grants)
-        self._server.begin_day(trade_date)
+        self._servers = [serving.server(self.feed, settings, grants) for _ in range(_SERVERS)]
+        for server in self._servers:
+            server.begin_day(trade_date)
         self.is_open = True
         for member in self._members:
             self._heed(member, member.client.start(now_ns), now_ns)
@@ -65,8 +70,8 @@ class ServedSessions:
         system = load_session_system(self.system)
         assert isinstance(system, ClientSystem)
         told: Mapping[str, Any] = {
-            "sender": f"SESSION{number}", "target": "B3", "primary": f"{_SERVER[0]}:{_SERVER[1]}",
-            **self._logon,
+            "sender": f"SESSION{number}", "target": "B3", "primary": f"{_HOST}:{_PORT}",
+            "standbys": [f"{_HOST}:{_PORT + place}" for place in range(1, _SERVERS)], **self._logon,
         }  # fmt: skip
         member = _Member(number, system.client(told, "", ()))
         member.journal = JournalWriter(member.name, RecordSettings(folder, rotate_ns=_WHOLE_DAY_NS))
@@ -100,15 +105,18 @@ class ServedSessions:
 
     def _pump(self, now_ns: int) -> None:
         """Both sides speak until neither has anything to say."""
-        while self._server.has_work:
-            self._server.work(now_ns)
+        self._work(now_ns)
         speaking = True
         while speaking:
             speaking = False
             for member in self._members:
                 speaking |= self._exchange(member, now_ns)
-            while self._server.has_work:
-                self._server.work(now_ns)
+            self._work(now_ns)
+
+    def _work(self, now_ns: int) -> None:
+        for server in self._servers:
+            while server.has_work:
+                server.work(now_ns)
 
     def _exchange(self, member: _Member, now_ns: int) -> bool:
         connection = member.connection
@@ -122,17 +130,59 @@ class ServedSessions:
         if answer:
             member.journal.received(answer, now_ns)
             self._heed(member, member.client.receive(answer, now_ns), now_ns)
+        if connection.is_over and member.connection is connection:
+            self._hang_up(member, "ended by the server", now_ns)
         return bool(request or answer)
+
+    def _hang_up(self, member: _Member, reason: str, now_ns: int) -> None:
+        if member.connection is None or member.journal is None:
+            return
+        member.connection.disconnected(now_ns)
+        member.connection = None
+        member.journal.closed(now_ns)
+        self._heed(member, member.client.disconnected(reason, now_ns), now_ns)
+
+    # What goes wrong
+
+    def cut(self, now_ns: int, part: float) -> None:
+        """All connections break; of what was on its way only a part comes."""
+        self.feed.advance(now_ns)
+        self._work(now_ns)
+        for member in self._members:
+            if member.connection is None or member.journal is None:
+                continue
+            data = member.connection.data_to_send()
+            arrived = data[: int(part * len(data))]
+            member.journal.received(arrived, now_ns)
+            self._heed(member, member.client.receive(arrived, now_ns), now_ns)
+            self._hang_up(member, "cut", now_ns)
+        self._pump(now_ns)
+
+    def stop_primary(self, now_ns: int, lasts_ns: int) -> None:
+        """Its sessions end with 35=5, and for so long it lets nobody in."""
+        self._stopped_until_ns = now_ns + lasts_ns
+        for connection in self._servers[0].connections:
+            connection.cut("The server is stopped", now_ns)
+        self._pump(now_ns)
 
     def _heed(self, member: _Member, events: Any, now_ns: int) -> None:
         for event in events:
             if isinstance(event, ConnectWanted) and member.journal is not None:
-                member.connection = self._server.accept(member.address, now_ns)
-                member.journal.connected((member.address, 50_000), _SERVER, now_ns)
-                self._heed(member, member.client.connected(now_ns), now_ns)
+                self._connect(member, event.endpoint.port - _PORT, now_ns)
             elif isinstance(event, DisconnectWanted) and member.connection is not None:
                 member.connection.disconnected(now_ns)
                 member.connection = None
+
+    def _connect(self, member: _Member, place: int, now_ns: int) -> None:
+        stopped = place == 0 and now_ns < self._stopped_until_ns
+        member.connection = None if stopped else self._servers[place].accept(member.address, now_ns)
+        if member.connection is None or member.journal is None:
+            self._heed(member, member.client.disconnected("refused", now_ns), now_ns)
+            return
+        local = member.address, _FIRST_CLIENT_PORT + member.connections
+        member.connections += 1
+        member.journal.connected(local, (_HOST, _PORT + place), now_ns)
+        self._heed(member, member.client.connected(now_ns), now_ns)
 
     def close_day(self, now_ns: int) -> int:
         """After what tells the last of it clients log out; the bytes of all journals."""

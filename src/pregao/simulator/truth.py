@@ -92,8 +92,8 @@ class Details:
         here = [each for each in line.books.instruments() if each in wanted]
         banded = [each for each in here if first or any(each in self._changed[kind] for kind in _BANDED)]
         figured = [each for each in here if first or any(each in self._changed[kind] for kind in _FIGURED)]
-        for told in self._changed.values():
-            told.difference_update(here)
+        for changed in self._changed.values():
+            changed.difference_update(here)
         _write(self._bands, at, (row for each in banded for row in self._bands_of(each)))
         _write(self._figures, at, (self._figures_of(each, line) for each in figured))
 
@@ -106,16 +106,16 @@ class Details:
                 )  # fmt: skip
 
     def _figures_of(self, security_id: int, line: PublishingLine) -> Row:
-        told = line.books.figures(security_id)
-        settled = told.get((e.SettlementPrice, False))
+        figures = line.books.figures(security_id)
+        settled = figures.get((e.SettlementPrice, False))
         limits = [one for one in self._limits.current(security_id, 0) if isinstance(one, e.QuantityBand)]
         return (
             security_id,
-            *_values(told.get((e.ClosingPrice, False)), "price_fine", "trade_date", "origin"),
-            *_values(told.get((e.ClosingPrice, True)), "price_fine", "trade_date"),
+            *_values(figures.get((e.ClosingPrice, False)), "price_fine", "trade_date", "origin"),
+            *_values(figures.get((e.ClosingPrice, True)), "price_fine", "trade_date"),
             *_values(settled, "price", "trade_date", "origin", "kind", "price_kind"),
-            *_values(told.get((e.SettlementPrice, True)), "price", "trade_date", "kind"),
-            *_values(told.get((e.OpenInterest, False)), "size", "trade_date"),
+            *_values(figures.get((e.SettlementPrice, True)), "price", "trade_date", "kind"),
+            *_values(figures.get((e.OpenInterest, False)), "size", "trade_date"),
             *_values(limits[0] if limits else None, "average_daily", "largest_order"),
         )
 
@@ -174,19 +174,19 @@ class Truth:
         self._figures: list[Row] = []
         self._taken: list[Row] = []
 
-    def record(self, line: PublishingLine, told: PublishedUpdate) -> None:
+    def record(self, line: PublishingLine, published: PublishedUpdate) -> None:
         """Updates with the places they got, a kind at a time."""
-        types = list(map(type, told.updates))
+        types = list(map(type, published.updates))
         codes = {kind: code for code, kind in enumerate(dict.fromkeys(types))}
         coded = np.fromiter(map(codes.__getitem__, types), np.int64, len(types))
-        events = np.array(told.events, np.int64)
+        events = np.array(published.events, np.int64)
         for kind, code in codes.items():
             rows = np.flatnonzero(coded == code)
             table = self._kinds.get(kind)
             if table is None:
                 table = self._kinds[kind] = KindTable(self._folder / "events", kind)
-            updates = list(map(told.updates.__getitem__, rows.tolist()))
-            table.add(updates, line.channel, np.vstack((events[rows], told.places[:, rows])))
+            updates = list(map(published.updates.__getitem__, rows.tolist()))
+            table.add(updates, line.channel, np.vstack((events[rows], published.places[:, rows])))
             self._details.note(line.channel, kind, updates)
 
     def checkpoint(self, line: PublishingLine, security_ids: Iterable[int], now_ns: int) -> None:

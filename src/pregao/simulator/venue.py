@@ -11,7 +11,7 @@ from pregao.exchange.control import Control
 from pregao.exchange.day import DayScript, DayStep, load_regular_day
 from pregao.exchange.desk import Desk
 from pregao.exchange.engine import Engine
-from pregao.exchange.flow import Flow
+from pregao.exchange.flow import OrderFlow
 from pregao.exchange.flow.settings import FlowSettings
 from pregao.exchange.market import InstrumentMarket
 from pregao.exchange.orders import EnteredOrder
@@ -47,7 +47,7 @@ class Venue:
         self.desk = Desk(self.engine, catalogue, trade_date, seed=seed)
         floor = self.engine.floor
         state = self.engine.trading_state
-        self.flow = Flow(catalogue, seed, floor.orders, state, flow, markets=floor.markets)
+        self.flow = OrderFlow(catalogue, seed, floor.orders, state, flow, markets=floor.markets)
         self.script = fitting(load_regular_day(), catalogue)
 
     def day(self, trade_date: int, squeeze: int = 1) -> list[Control]:
@@ -188,12 +188,12 @@ class ChannelBooks:
 
     def _observe_figure(self, update: Figure) -> None:
         """Prices of the day before stand beside those of the day, and end one that is not later."""
-        told = self._figures.setdefault(update.security_id, {})
+        figures = self._figures.setdefault(update.security_id, {})
         previous = getattr(update, "origin", None) is PriceOrigin.PREVIOUS_DAY
-        told[type(update), previous] = update
-        daily = told.get((type(update), False))
+        figures[type(update), previous] = update
+        daily = figures.get((type(update), False))
         if previous and daily is not None and daily.trade_date <= update.trade_date:
-            del told[type(update), False]
+            del figures[type(update), False]
 
     def figures(self, security_id: int) -> Mapping[tuple[type, bool], Figure]:
         """Closing and settlement prices and open interest, as last told, by kind and whether they are of
@@ -204,11 +204,11 @@ class ChannelBooks:
         return [market.instrument for market in self._own_markets()]
 
     def phases(self) -> Sequence[PhaseChanged]:
-        told = []
+        changes = []
         for group in self._groups:
             status = self._surveillance.phases.status(group.key)
             since_ns = self._phase_ns.get(group.key, self.now_ns)
-            told.append(
+            changes.append(
                 PhaseChanged(
                     *group.key,
                     status.session,
@@ -219,7 +219,7 @@ class ChannelBooks:
                     status.ends_ns,
                 )
             )
-        return told
+        return changes
 
     def instruments(self) -> Sequence[int]:
         return [market.security_id for market in self._own_markets()]
@@ -241,16 +241,18 @@ class ChannelBooks:
 
     def _statistics(self, market: InstrumentMarket) -> list[Update]:
         security_id, now_ns = market.security_id, self.now_ns
-        told = market.statistics.snapshot(security_id, market.session, market.trade_date, now_ns)
+        updates = market.statistics.snapshot(security_id, market.session, market.trade_date, now_ns)
         running = self._surveillance.auctions.get(security_id)
         if running is not None and running.theoretical is not None:
             found = running.theoretical
-            told.append(TheoreticalPrice(security_id, found.price, found.quantity, market.trade_date, now_ns))
+            updates.append(
+                TheoreticalPrice(security_id, found.price, found.quantity, market.trade_date, now_ns)
+            )
         if running is not None and running.imbalance is not None:
-            told.append(Imbalance(security_id, *running.imbalance, now_ns))
-        told.extend(self._surveillance.bands.current(security_id, now_ns))
-        told.extend(self._figures.get(security_id, {}).values())
-        return told
+            updates.append(Imbalance(security_id, *running.imbalance, now_ns))
+        updates.extend(self._surveillance.bands.current(security_id, now_ns))
+        updates.extend(self._figures.get(security_id, {}).values())
+        return updates
 
 
 def _resting(orders: Iterable[EnteredOrder]) -> list[Resting]:

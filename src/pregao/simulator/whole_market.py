@@ -13,7 +13,7 @@ from pregao.exchange.catalogues.rules import Catalogue
 from pregao.exchange.clearing import Clearing, index_instrument
 from pregao.exchange.desk import Desk
 from pregao.exchange.engine import Engine
-from pregao.feeds.serving import MarketTotal
+from pregao.feeds.serving import ListedTotal
 from pregao.model.events import (
     Event,
     LendingContract,
@@ -100,20 +100,20 @@ def loan_instrument(share: Instrument) -> Instrument:
     )  # fmt: skip
 
 
-def market_totals(catalogue: Catalogue) -> tuple[MarketTotal, ...]:
+def market_totals(catalogue: Catalogue) -> tuple[ListedTotal, ...]:
     """What is traded at all, in shares and in contracts; and in the groups that the members of each index
     are in."""
     shares = [each for each in catalogue.instruments if each.product in _CASH]
     others = [each for each in catalogue.instruments if each.product not in _CASH]
     totals = [
-        MarketTotal("TOTAL", "All markets", _groups(catalogue.instruments)),
-        MarketTotal("BOVESPA", "Equities and corporate fixed income", _groups(shares)),
-        MarketTotal("BMF", "Derivatives and FX", _groups(others)),
+        ListedTotal("TOTAL", "All markets", _groups(catalogue.instruments)),
+        ListedTotal("BOVESPA", "Equities and corporate fixed income", _groups(shares)),
+        ListedTotal("BMF", "Derivatives and FX", _groups(others)),
     ]
     for index in catalogue.indices:
         members = [catalogue.by_id[each.security_id].instrument for each in index.members]
         totals.append(
-            MarketTotal(f"{index.symbol}T", f"Members of {index.symbol}", _groups(members), index.symbol)
+            ListedTotal(f"{index.symbol}T", f"Members of {index.symbol}", _groups(members), index.symbol)
         )
     return tuple(each for each in totals if each.groups)
 

@@ -10,7 +10,7 @@ from pregao.books import layout as t
 from pregao.books.phases import effective
 from pregao.books.store import BookStore
 from pregao.books.views import Anomaly, Level, Order, SidePolicy, Top
-from pregao.handler.groups import Groups
+from pregao.handler.groups import SecurityGroups
 from pregao.model import events as e
 from pregao.model.market import Action, ImbalanceSide, Phase, Side, State
 from pregao.model.rows import NULL, ROW, Flag, Kind, Rows
@@ -119,12 +119,12 @@ def phase_row(update: e.PhaseChanged) -> Rows:
 
 
 class LivePhases:
-    """Groups and states as the program keeps them: the handler's `Groups` over a `BookStore`. Statistics of
-    an instrument say what a message did to it."""
+    """Groups and states as the program keeps them: the handler's `SecurityGroups` over a `BookStore`.
+    Statistics of an instrument say what a message did to it."""
 
     def __init__(self) -> None:
         self.store = BookStore()
-        self.groups = Groups(self.store)
+        self.groups = SecurityGroups(self.store)
 
     def add(self, security_id: int, group: str) -> None:
         number = self.store.number(security_id)

@@ -17,7 +17,10 @@ from tests.twins.plain_book import BookUpdate, ReferenceBook
 from tests.unit.books.making import SECURITY, KernelBook, level, order
 
 SIDES = st.sampled_from(Side)
-FLAGS = st.sampled_from((Flag(0), Flag.PRICE_UNTOLD, Flag.BY_POSITION, Flag.BY_POSITION | Flag.PRICE_UNTOLD))
+FLAGS = st.sampled_from((
+    Flag(0), Flag.PRICE_UNTOLD, Flag.BY_POSITION, Flag.BY_POSITION | Flag.PRICE_UNTOLD,
+    Flag.BY_POSITION | Flag.IN_RATES,
+))  # fmt: skip
 PRICES = st.one_of(st.none(), st.integers(-3, 12), st.integers(-(1 << 62), 1 << 62))
 IDS = st.one_of(st.integers(1, 30), st.integers(-(1 << 63), (1 << 63) - 1))
 SIZES = st.one_of(st.integers(0, 50), st.integers(0, 1 << 40))

@@ -1,11 +1,16 @@
 """Our exchange does what the script demands; one that does not makes the step invalid, no client fail."""
 
+import socket
+import time
 from collections.abc import Iterator
 
 import pytest
 
 from pregao.certification import desk as desk_module
+from pregao.certification.client import CertifyClient
+from pregao.certification.comparing import ClientJudge
 from pregao.certification.desk import CertificationDesk
+from pregao.certification.memory import memory_client
 from pregao.certification.runner import Runner, StepResult, Verdict
 from pregao.certification.scenario import Box, DeskCommand, Section, Segment
 from pregao.certification.scenario_files import load_script, parse_section, sections_for
@@ -36,6 +41,26 @@ def test_every_demand_is_met_in_one_unbroken_run(segment: Segment) -> None:
 def test_a_section_can_be_played_by_itself(section: Section) -> None:
     """With a client, which connects even if no step of it says so (B3)."""
     assert not list(_not_valid(play(Segment.EQUITIES, example_client, frozenset((section.id,)))))
+
+
+def test_a_run_in_memory_has_no_socket_and_no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replayers' sessions too: what takes time takes the exchange's."""
+
+    def forbidden(*_: object, **__: object) -> None:
+        raise AssertionError("a run in memory looked outside")
+
+    desk = CertificationDesk(Segment.EQUITIES)
+    runner = Runner(desk, memory_client(desk, CertifyClient), ClientJudge(desk))
+    results = []
+    with monkeypatch.context() as patched:
+        patched.setattr(socket, "socket", forbidden)
+        for name in ("time", "time_ns", "monotonic", "monotonic_ns", "sleep"):
+            patched.setattr(time, name, forbidden)
+        for section in sections_for(Segment.EQUITIES):
+            if section.id in ("B1", "D2", "D3"):
+                results += runner.play(section)
+    assert len(results) == 14
+    assert not list(_not_valid(results))
 
 
 # Where somebody wants to see a step again: the section begins anew, whatever was done in it.

@@ -5,7 +5,7 @@ import pytest
 from pregao.exchange.catalogue import load_default_catalogue
 from pregao.exchange.commands import CancelOrder, RlpOrder
 from pregao.exchange.engine import Engine
-from pregao.exchange.flow import Flow, FlowSettings
+from pregao.exchange.flow import FlowSettings, OrderFlow
 from pregao.exchange.orders import OrderPlace
 
 START = 1_794_830_400_000_000_000
@@ -21,7 +21,7 @@ class Market:
         self.engine = Engine(catalogue.instruments, trade_date=20_773)
         floor = self.engine.floor
         settings = FlowSettings(day_ns=DAY_NS)
-        self.flow = Flow(
+        self.flow = OrderFlow(
             catalogue, 5, floor.orders, self.engine.trading_state, settings, markets=floor.markets
         )
         self.providers: dict[int, int] = {}  # when each RLP order was entered

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pregao.books.store import BookStore
-from pregao.feeds.port import JournalFault, SessionMessage, SessionSystem
+from pregao.feeds.session_port import JournalFault, SessionMessage, SessionSystem
 from pregao.model.market import Side
 from pregao.model.rows import place
 from pregao.model.streams import Stream

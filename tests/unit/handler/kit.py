@@ -41,7 +41,9 @@ class Channel:
         **handler: Any,
     ) -> None:
         self.market = Market([instrument(A), instrument(B)], {A: Book(), B: Book()})
-        self.publisher: ChannelPublisher = publisher(self.market, version, paces=FAST, habits=habits)
+        self.publisher: ChannelPublisher = publisher(
+            self.market, version, paces=FAST, habits=habits or Habits()
+        )
         self.handler = ChannelHandler(84, BINARY, settings, **handler)
         self.now_ns, self.events = NOW, list[Event]()
         self.publisher.start_week(NOW)

@@ -8,7 +8,8 @@ from pregao.model import events as e
 from pregao.model.market import DefinitionAction, Phase
 from pregao.model.packets import batch_of
 from pregao.model.streams import Feed, Stream, StreamId
-from pregao.recovery.events import DefinitionsComplete, InstrumentStale
+from pregao.recovery.events import DefinitionsComplete
+from pregao.recovery.instrument_events import InstrumentStale
 from pregao.recovery.instruments import BookStatus
 from tests.unit.feeds.binary.publisher.desk import SECOND, A, B, Book, C, instrument, order, phase, state
 from tests.unit.handler.kit import CLEAN, Channel

@@ -8,7 +8,8 @@ from pregao.model import events as e
 from pregao.model.market import Action
 from pregao.model.rows import Rows
 from pregao.model.streams import Feed, Stream
-from pregao.recovery.events import GapDetected, InstrumentStale, PacketConflict, PacketDamaged, QueueOverflow
+from pregao.recovery.events import GapDetected, PacketConflict, PacketDamaged, QueueOverflow
+from pregao.recovery.instrument_events import InstrumentStale
 from pregao.recovery.instruments import BookStatus
 from pregao.recovery.policy import ChannelSettings
 from tests.unit.feeds.binary.publisher.desk import MS, NOW, SECOND, A, B, order, state

@@ -6,7 +6,7 @@ import pytest
 from pregao.feeds.publishing import Habits, OutgoingPacket
 from pregao.model import events as e
 from pregao.model.streams import Stream
-from pregao.recovery.events import Healer, InstrumentHealed, InstrumentsUnverified
+from pregao.recovery.instrument_events import Healer, InstrumentHealed, InstrumentsUnverified
 from pregao.recovery.instruments import BookStatus
 from tests.unit.feeds.binary.publisher.desk import SECOND, A, B, messages, order, state
 from tests.unit.handler.kit import CLEAN, Channel

@@ -8,13 +8,13 @@ import pytest
 from pregao.books.views import Anomaly, Level
 from pregao.feeds.conflated.kernel_reader import KernelReader
 from pregao.feeds.conflated.system import CONFLATED
-from pregao.feeds.port import SessionMessage
-from pregao.feeds.session_port import InstrumentsListed, SnapshotsTaken
+from pregao.feeds.session_port import InstrumentsListed, SessionMessage, SnapshotsTaken
 from pregao.handler.keeper import Observer
 from pregao.handler.session import RETOLD_NS, SessionHandler
 from pregao.model.market import Phase, Side, State
 from pregao.model.rows import Kind
-from pregao.recovery.events import DoubtReason, InstrumentHealed, InstrumentStale, PacketDamaged
+from pregao.recovery.events import PacketDamaged
+from pregao.recovery.instrument_events import DoubtReason, InstrumentHealed, InstrumentStale
 from pregao.recovery.instruments import BookStatus
 from pregao.recovery.progress import ChannelState
 from tests.kits.conflated_wire import (

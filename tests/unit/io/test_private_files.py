@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pregao.io.private_files import read_private, write_private
+from pregao.io.files import read_private, write_private
 from pregao.model.errors import ConfigurationError
 
 

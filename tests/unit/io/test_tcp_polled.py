@@ -4,7 +4,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
-from pregao.io.tcp_polled import PolledServer
+from pregao.io.tcp import PolledServer
 
 
 class Echo:

@@ -91,6 +91,18 @@ def test_delays_and_leads_are_those_of_the_plain_twin(
             assert race.a_first == np.mean([lead > 0 for lead in expected])
 
 
+def test_channels_whose_last_eight_bits_are_equal_are_not_compared() -> None:
+    """A byte for the channel is Binary UMDF's: other systems may have more."""
+    far = 84 + 256
+    times = FeedTimes([StreamId(84, Stream.INCREMENTAL, Feed.A), StreamId(far, Stream.INCREMENTAL, Feed.B)])
+    batch = batch_of([(source, 2_000, PacketHeader(84, 1, 7, 1_000).encode()) for source in (0, 1)])
+    units = units_of(batch)
+    units.channel[1] = far
+    times.take(batch, units)
+    assert times.race(84) is None
+    assert times.race(far) is None
+
+
 def test_only_the_last_delays_are_kept() -> None:
     times = FeedTimes(LINES)
     sent = [(0, 1_000 + (9 if number < 10 else 5), PacketHeader(84, 1, number, 1_000).encode())

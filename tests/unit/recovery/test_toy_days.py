@@ -2,7 +2,8 @@
 
 import pytest
 
-from pregao.recovery.events import FailedOver, GapDetected, InstrumentHealed, QueueOverflow
+from pregao.recovery.events import FailedOver, GapDetected, QueueOverflow
+from pregao.recovery.instrument_events import InstrumentHealed
 from pregao.recovery.policy import Site
 from pregao.recovery.progress import ChannelState
 from tests.unit.recovery.toy_scenarios import (

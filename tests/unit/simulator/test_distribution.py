@@ -13,7 +13,8 @@ from pregao.model.errors import ConfigurationError
 from pregao.model.market import Action, Phase, Session, Side
 from pregao.model.streams import Stream
 from pregao.simulator.distribution import Distribution
-from pregao.simulator.live.market import LiveMarket, ResetBook
+from pregao.simulator.live.market import LiveMarket
+from pregao.simulator.live.resets import ResetBook
 from pregao.simulator.live.settings import LiveSettings
 from pregao.simulator.memory import short_day, simulate_in_memory
 from pregao.simulator.routing import Routing

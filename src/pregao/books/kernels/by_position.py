@@ -14,7 +14,7 @@ from pregao.books.kernels.arena import (
     take_block,
 )
 from pregao.books.kernels.by_price import copy_slot, find_slot, gather, new_table
-from pregao.books.kernels.ladder import key_of, take_from_level
+from pregao.books.kernels.ladder import key_of, take_from_level, turn_levels
 from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u32, store_8, store_32, store_64
 
 
@@ -153,18 +153,21 @@ def _to_table(context, header, side, sign):
 
 @kernel
 def convert_side(context, header, side, sign, policy):
-    """What orders the side has changed. Orders and levels cannot become each other."""
-    code = t.DONE
-    if policy == t.BY_LEVEL or load_u8(side, t.SIDE_POLICY) == t.BY_LEVEL:
+    """What orders the side has changed. Orders and levels cannot become each other. `sign` is that of a side
+    whose prices are no rates."""
+    code, before = t.DONE, load_u8(side, t.SIDE_POLICY)
+    if policy == t.BY_LEVEL or before == t.BY_LEVEL:
         if load_u32(side, t.SIDE_LEVELS) != 0:
             count_anomaly(context, header, POLICY)
         clear_side(context, side)
     elif load_u32(side, t.SIDE_ORDERS) == 0:
         release_orders(context, side)
-    elif policy == t.BY_POSITION:
-        code = _to_positions(context, side, sign)
-    else:
-        code = _to_table(context, header, side, sign)
+    elif policy == t.BY_PRICE:
+        code = _to_table(context, header, side, -sign if before == t.BY_RATE else sign)
+    elif before == t.BY_PRICE:
+        code = _to_positions(context, side, -sign if policy == t.BY_RATE else sign)
     if code == t.DONE:
+        if (before == t.BY_RATE) != (policy == t.BY_RATE) and load_u32(side, t.SIDE_LEVELS) != 0:
+            turn_levels(context, side, -sign if before == t.BY_RATE else sign)
         store_8(side, t.SIDE_POLICY, policy)
     return code

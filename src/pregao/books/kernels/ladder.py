@@ -115,14 +115,41 @@ def resize_level(context, side, key, change):
 
 
 @inlined
+def ranked(side, sign):
+    """The sign of a side's keys, of 1 for bids and -1 for offers: that of rates is turned."""
+    return -sign if load_u8(side, t.SIDE_POLICY) == t.BY_RATE else sign
+
+
+@inlined
 def key_of(sign, price):
-    """`sign` is 1 for bids and -1 for offers."""
+    """`sign` as `ranked` gives it."""
     return t.NO_PRICE_KEY if price == NULL else sign * price - 1
 
 
 @inlined
 def price_of(sign, key):
     return NULL if key == t.NO_PRICE_KEY else sign * (key + 1)
+
+
+@kernel
+def turn_levels(context, side, sign):
+    """Prices become rates, or rates prices: the best level is the worst. `sign` is that of the keys there
+    are. A level without a price stays the best."""
+    levels, count = address_of(context, load_u32(side, t.SIDE_LEVELS_AT)), load_u32(side, t.SIDE_LEVELS)
+    if count > 0 and load_i64(levels, (count - 1) * t.LEVEL_SIZE) == t.NO_PRICE_KEY:
+        count -= 1
+    for place in range((count + 1) // 2):
+        low, high = levels + place * t.LEVEL_SIZE, levels + (count - 1 - place) * t.LEVEL_SIZE
+        low_key = key_of(-sign, price_of(sign, load_i64(low, t.LEVEL_KEY)))
+        high_key = key_of(-sign, price_of(sign, load_i64(high, t.LEVEL_KEY)))
+        store_64(low, t.LEVEL_KEY, high_key)
+        store_64(high, t.LEVEL_KEY, low_key)
+        for word in (t.LEVEL_TOTAL, t.LEVEL_ORDERS):
+            if low != high:
+                kept = load_i64(low, word)
+                store_64(low, word, load_i64(high, word))
+                store_64(high, word, kept)
+    store_8(side, t.SIDE_DIRTY, 1)
 
 
 @kernel

@@ -4,7 +4,7 @@
 from pregao.books import layout as t
 from pregao.books.kernels.arena import address_of
 from pregao.books.kernels.by_price import bits_of, copy_slot, find_slot, gather
-from pregao.books.kernels.ladder import key_of, price_of
+from pregao.books.kernels.ladder import key_of, price_of, ranked
 from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u32, store_64
 
 SCRATCH = t.SLOT_SIZE  # bytes behind the orders of `read_orders`, for its own use
@@ -22,6 +22,7 @@ def _copy_levels(context, side, sign, depth, target):
     count = min(total, depth)
     if count == 0:
         return 0
+    sign = ranked(side, sign)
     best = address_of(context, load_u32(side, t.SIDE_LEVELS_AT)) + (total - 1) * t.LEVEL_SIZE
     for place in range(count):
         level = best - place * t.LEVEL_SIZE

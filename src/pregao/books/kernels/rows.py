@@ -8,7 +8,7 @@ from pregao.books import layout as t
 from pregao.books.kernels.arena import address_of
 from pregao.books.kernels.by_level import apply_level
 from pregao.books.kernels.by_price import bits_of, home_of
-from pregao.books.kernels.ladder import price_of
+from pregao.books.kernels.ladder import price_of, ranked
 from pregao.books.kernels.statistics import apply_statistic
 from pregao.books.kernels.updates import apply_order, apply_side, clear_book
 from pregao.kernels import (
@@ -139,6 +139,7 @@ def apply_row(context, instrument, row):
 def settle_top(context, side, sign, top):
     """Bring what was told of a side up to date; whether it changed."""
     store_8(side, t.SIDE_DIRTY, 0)
+    sign = ranked(side, sign)
     count = load_u32(side, t.SIDE_LEVELS)
     price, size, orders = r.NULL, 0, 0
     if count > 0:
@@ -171,7 +172,7 @@ def settle_instrument(context, instrument):
 @inlined
 def settle_depth_side(context, side, sign, shown, depth):
     """As `settle_top`, of the first `depth` levels."""
-    count, changed = load_u32(side, t.SIDE_LEVELS), 0
+    count, changed, sign = load_u32(side, t.SIDE_LEVELS), 0, ranked(side, sign)
     best = address_of(context, load_u32(side, t.SIDE_LEVELS_AT)) + (count - 1) * t.LEVEL_SIZE
     for place in range(depth):
         price, size, orders = r.NULL, 0, 0

@@ -27,6 +27,7 @@ from pregao.books.kernels.ladder import (
     add_to_level,
     key_of,
     move_order,
+    ranked,
     reserve_level,
     resize_level,
     take_from_level,
@@ -48,7 +49,7 @@ from pregao.model.rows import Flag
 
 NEW, CHANGE, DELETE, OVERLAY = int(Action.NEW), int(Action.CHANGE), int(Action.DELETE), int(Action.OVERLAY)
 DELETE_THRU, DELETE_FROM = int(Action.DELETE_THRU), int(Action.DELETE_FROM)
-BY_POSITION, PRICE_UNTOLD = int(Flag.BY_POSITION), int(Flag.PRICE_UNTOLD)
+BY_POSITION, PRICE_UNTOLD, IN_RATES = int(Flag.BY_POSITION), int(Flag.PRICE_UNTOLD), int(Flag.IN_RATES)
 
 
 @inlined
@@ -71,8 +72,8 @@ def delete_by_price(context, header, side, sign, row):
     if load_u32(slot, t.SLOT_FLAGS) == 0:
         count_anomaly(context, header, UNKNOWN_DELETE)
         return t.DONE
-    price, told = load_i64(slot, t.SLOT_PRICE), load_i64(row, r.PRICE)
-    if told != price and (told != r.NULL or load_u8(row, r.FLAGS) & PRICE_UNTOLD == 0):
+    price, row_price = load_i64(slot, t.SLOT_PRICE), load_i64(row, r.PRICE)
+    if row_price != price and (row_price != r.NULL or load_u8(row, r.FLAGS) & PRICE_UNTOLD == 0):
         count_anomaly(context, header, PRICE_DIFFERS)
     take_from_level(context, side, key_of(sign, price), load_i64(slot, t.SLOT_ORDER_SIZE))
     remove_slot(table, bits, slot)
@@ -195,7 +196,9 @@ def delete_from(context, header, side, sign, position):
 @inlined
 def in_order(context, header, side, sign, row):
     """The side, in the order that a row says."""
-    policy = t.BY_POSITION if load_u8(row, r.FLAGS) & BY_POSITION else t.BY_PRICE
+    flags, policy = load_u8(row, r.FLAGS), t.BY_PRICE
+    if flags & BY_POSITION:
+        policy = t.BY_RATE if flags & IN_RATES else t.BY_POSITION
     if load_u8(side, t.SIDE_POLICY) == policy:
         return t.DONE
     return convert_side(context, header, side, sign, policy)
@@ -214,7 +217,7 @@ def _apply_odd(context, header, row):
     side, sign = header + (number - 1) * t.SIDE_SIZE, 3 - 2 * number
     if in_order(context, header, side, sign, row) != t.DONE:
         return t.NEEDS_MEMORY
-    return apply_by_position(context, header, side, sign, row, action)
+    return apply_by_position(context, header, side, ranked(side, sign), row, action)
 
 
 @inlined
@@ -227,8 +230,8 @@ def apply_order(context, header, row):
     side, sign = header + (number - 1) * t.SIDE_SIZE, 3 - 2 * number
     if in_order(context, header, side, sign, row) != t.DONE:
         return t.NEEDS_MEMORY
-    if load_u8(side, t.SIDE_POLICY) == t.BY_POSITION:
-        return apply_by_position(context, header, side, sign, row, action)
+    if load_u8(side, t.SIDE_POLICY) != t.BY_PRICE:
+        return apply_by_position(context, header, side, ranked(side, sign), row, action)
     if action == DELETE:
         return delete_by_price(context, header, side, sign, row)
     return put_by_price(context, header, side, sign, row, action)
@@ -252,7 +255,7 @@ def apply_side(context, header, row):
     if load_u8(side, t.SIDE_POLICY) == t.BY_PRICE:
         count_anomaly(context, header, POSITION)
         return t.DONE
-    return delete_from(context, header, side, sign, load_u32(row, r.POSITION))
+    return delete_from(context, header, side, ranked(side, sign), load_u32(row, r.POSITION))
 
 
 @kernel

@@ -16,7 +16,7 @@ from pregao.market.events import Trade, TradeBusted
 from pregao.market.health import ChannelHealth, FeedHealth, MarketHealth
 from pregao.market.live import Reception
 from pregao.market.row_values import in_words, places_of, price_text
-from pregao.market.watch import Notice
+from pregao.market.watch import ChannelNotice
 from pregao.model.scales import USUAL, Scale
 from pregao.recovery.instruments import BookStatus
 from pregao.recovery.policy import Site
@@ -73,8 +73,8 @@ def trades_box(book: HandledBook, trades: Iterable[Trade | TradeBusted]) -> Pane
     table.add_column(justify="right", no_wrap=True)
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
-    told = list(trades)
-    for trade, before in zip_longest(told, told[1:]):
+    shown = list(trades)
+    for trade, before in zip_longest(shown, shown[1:]):
         table.add_row(
             Text(clock_text(trade.time_ns), "dim"), scale.size_text(trade.size),
             Text(
@@ -84,7 +84,7 @@ def trades_box(book: HandledBook, trades: Iterable[Trade | TradeBusted]) -> Pane
             Text(_firms(trade), "dim"), Text(_note(trade), "yellow"),
         )  # fmt: skip
     return Panel(
-        table if told else Text("none yet", "dim"), title=f"trades of {printable(book.symbol)}",
+        table if shown else Text("none yet", "dim"), title=f"trades of {printable(book.symbol)}",
         border_style="dim", padding=(0, 1),
     )  # fmt: skip
 
@@ -109,7 +109,7 @@ def _note(trade: Trade | TradeBusted) -> str:
     return in_words(trade.sub_type) if trade.sub_type else ""
 
 
-def notices_box(notices: Iterable[Notice], count: int) -> Panel:
+def notices_box(notices: Iterable[ChannelNotice], count: int) -> Panel:
     """Newest last, as a log."""
     lines = [
         Text.assemble(

@@ -25,7 +25,7 @@ from pregao.codecs.fast.templates import (
     SplitDecimal,
 )
 from pregao.codecs.fast.wire import FastError, FastFinding, standard_number
-from pregao.kernel_context import Context
+from pregao.kernels import Context
 from pregao.model.errors import Fault
 
 FIRST_ROWS: Final = 1024

@@ -20,7 +20,7 @@ from pregao.codecs.fix.framing import MAX_MESSAGE, Framed, Framer, Garbled
 from pregao.codecs.fix.kernels.groups import frame_messages
 from pregao.codecs.fix.kernels.messages import read_messages
 from pregao.codecs.fix.types import FieldType
-from pregao.kernel_context import Array, Context
+from pregao.kernels import Array, Context
 
 _KINDS = {
     **dict.fromkeys(types.FLOATS, t.DECIMAL),

@@ -2,6 +2,7 @@
 
 from datetime import date
 from decimal import Decimal
+from functools import lru_cache
 
 from pregao.codecs.fix.message import SessionRejectReason
 from pregao.codecs.fix.types import (
@@ -59,6 +60,7 @@ def _bytes_of(kind: FieldType, value: FixValue, decimals: int) -> bytes:
         raise ValueFormatError(str(error)) from None
 
 
+@lru_cache(maxsize=256)  # all sessions of a server are told something at the same time
 def format_timestamp(time_ns: int, decimals: int = 3) -> bytes:
     days, rest = divmod(time_ns, _DAY)
     day = date.fromordinal(days + _DAY_ONE)

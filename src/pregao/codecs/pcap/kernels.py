@@ -42,7 +42,7 @@ class Shape(NamedTuple):
     interface_count: int
 
 
-class Run(NamedTuple):
+class RunAddresses(NamedTuple):
     """Addresses of where the datagrams of a run are written."""
 
     ts: int  # int64: nanoseconds

@@ -13,7 +13,7 @@ import numpy as np
 from pregao.codecs.pcap.datagrams import DatagramReader
 from pregao.codecs.pcap.formats import NS_PER_SECOND, PcapHeader, PcapngHeader
 from pregao.codecs.pcap.ip import LINKTYPE_RAW, LINKTYPES_RAW
-from pregao.codecs.pcap.kernels import ENDED_FULL, INTERFACE_SIZE, PCAP, PCAPNG, Run, Shape, take_run
+from pregao.codecs.pcap.kernels import ENDED_FULL, INTERFACE_SIZE, PCAP, PCAPNG, RunAddresses, Shape, take_run
 from pregao.codecs.pcap.outcomes import Damage, Datagram, Skip
 from pregao.codecs.pcap.pcapng import Interface, PcapngBlocks
 
@@ -129,9 +129,9 @@ class DatagramColumns:
         self.length = np.empty(room, np.uint32)
 
     @property
-    def run(self) -> Run:
+    def run(self) -> RunAddresses:
         arrays = (self.ts, self.offset, self.length, self.flow, self.number)
-        return Run(*(array.ctypes.data for array in arrays))
+        return RunAddresses(*(array.ctypes.data for array in arrays))
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ class Direction(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class TcpSegment:
     number: int  # of the record
     ts_ns: int
     direction: Direction
@@ -71,7 +71,7 @@ def tcp_frame(
 # Read
 
 
-def segment_of(record: Record) -> Segment | Skip | Damage:
+def segment_of(record: Record) -> TcpSegment | Skip | Damage:
     """The segment in a record; why there is none; or what is wrong, at the record's offset."""
     network = strip_link(record.data, record.linktype)
     if isinstance(network, Skip):
@@ -93,7 +93,7 @@ def segment_of(record: Record) -> Segment | Skip | Damage:
     direction = Direction(packet.version, packet.src, src_port, packet.dst, dst_port)
     payload = bytes(record.data[start + header : end])
     where = record.data_offset + start + header
-    return Segment(record.number, record.ts_ns, direction, sequence, flags, payload, where, record.offset)
+    return TcpSegment(record.number, record.ts_ns, direction, sequence, flags, payload, where, record.offset)
 
 
 class SegmentReader(DatagramReader):
@@ -101,7 +101,7 @@ class SegmentReader(DatagramReader):
 
     def __init__(self) -> None:
         super().__init__()
-        self.segments: list[Segment] = []
+        self.segments: list[TcpSegment] = []
 
     def step(self, window: memoryview, base: int) -> list[Datagram | Skip | Damage] | None:
         step = self.records.step(window, base)
@@ -110,7 +110,7 @@ class SegmentReader(DatagramReader):
         if not isinstance(step.outcome, Record):
             return [] if step.outcome is None else [step.outcome]
         found = segment_of(step.outcome)
-        if isinstance(found, Segment):
+        if isinstance(found, TcpSegment):
             self.segments.append(found)
             return [Skip.SEGMENT]
         return [found]
@@ -119,7 +119,7 @@ class SegmentReader(DatagramReader):
 # In order
 
 
-class Change(Enum):
+class ChangeKind(Enum):
     OPENED = "opened"  # a connection begins: SYN
     BYTES = "bytes"
     GAP = "gap"  # bytes are missing before what comes next
@@ -131,9 +131,9 @@ class StreamChange:
     """What became of a direction with a segment. `begun` is False of a connection whose beginning is not in
     the capture; `missing` counts bytes of a gap."""
 
-    change: Change
+    change: ChangeKind
     direction: Direction
-    segment: Segment
+    segment: TcpSegment
     data: bytes = b""
     begun: bool = True
     missing: int = 0
@@ -143,7 +143,7 @@ class StreamChange:
 class _Bytes:
     next: int | None = None
     begun: bool = False
-    held: dict[int, Segment] = field(default_factory=dict)
+    held: dict[int, TcpSegment] = field(default_factory=dict)
     size: int = 0
 
 
@@ -155,7 +155,7 @@ class TcpStreams:
         self._directions: dict[Direction, _Bytes] = {}
         self.repeated = self.left_out = 0  # segments
 
-    def take(self, segment: Segment) -> Iterator[StreamChange]:
+    def take(self, segment: TcpSegment) -> Iterator[StreamChange]:
         known = self._directions.get(segment.direction)
         if known is None or segment.flags & SYN:
             if known is None and len(self._directions) >= MOST_DIRECTIONS:
@@ -169,15 +169,15 @@ class TcpStreams:
             known = self._directions[segment.direction] = _Bytes()
         if segment.flags & SYN:
             known.next, known.begun = (segment.sequence + 1) % _AROUND, True
-            yield StreamChange(Change.OPENED, segment.direction, segment)
+            yield StreamChange(ChangeKind.OPENED, segment.direction, segment)
         elif segment.payload:
             yield from self._payload(known, segment)
         if segment.flags & (FIN | RST):
             yield from self._give_up(segment.direction, known, segment)
             self._directions.pop(segment.direction, None)
-            yield StreamChange(Change.CLOSED, segment.direction, segment)
+            yield StreamChange(ChangeKind.CLOSED, segment.direction, segment)
 
-    def _payload(self, known: _Bytes, segment: Segment) -> Iterator[StreamChange]:
+    def _payload(self, known: _Bytes, segment: TcpSegment) -> Iterator[StreamChange]:
         if known.next is None:
             known.next = segment.sequence
         ahead = _distance(segment.sequence, known.next)
@@ -191,7 +191,7 @@ class TcpStreams:
         yield from self._in_order(known, segment)
         yield from self._release(known)
 
-    def _in_order(self, known: _Bytes, segment: Segment) -> Iterator[StreamChange]:
+    def _in_order(self, known: _Bytes, segment: TcpSegment) -> Iterator[StreamChange]:
         assert known.next is not None
         behind = -_distance(segment.sequence, known.next)
         data = segment.payload[behind:]
@@ -199,7 +199,7 @@ class TcpStreams:
             self.repeated += 1
             return
         known.next = (known.next + len(data)) % _AROUND
-        yield StreamChange(Change.BYTES, segment.direction, segment, data, known.begun)
+        yield StreamChange(ChangeKind.BYTES, segment.direction, segment, data, known.begun)
 
     def _release(self, known: _Bytes) -> Iterator[StreamChange]:
         """Held segments whose turn has come."""
@@ -213,14 +213,14 @@ class TcpStreams:
             known.size -= len(segment.payload)
             yield from self._in_order(known, segment)
 
-    def _give_up(self, direction: Direction, known: _Bytes, segment: Segment) -> Iterator[StreamChange]:
+    def _give_up(self, direction: Direction, known: _Bytes, segment: TcpSegment) -> Iterator[StreamChange]:
         """What is missing will not come: go on with what is there."""
         while known.held and known.next is not None:
             reached = known.next
             first = min(known.held, key=lambda each: _distance(each, reached))
             missing = _distance(first, reached)
             if missing > 0:
-                yield StreamChange(Change.GAP, direction, segment, missing=missing)
+                yield StreamChange(ChangeKind.GAP, direction, segment, missing=missing)
                 known.next = first
             yield from self._release(known)
 

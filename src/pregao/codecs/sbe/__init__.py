@@ -1,6 +1,8 @@
 """Simple Binary Encoding 1.0: schema files, layouts per wire version, messages and columns."""
 
-from pregao.codecs.sbe.builtin import load_builtin_schema
+from functools import cache
+from importlib import resources
+
 from pregao.codecs.sbe.decoder import MessageHeader, SbeMessage, SbeMessageDecoder
 from pregao.codecs.sbe.encoder import SbeMessageEncoder
 from pregao.codecs.sbe.reader import parse_schema
@@ -15,3 +17,12 @@ __all__ = [
     "load_builtin_schema",
     "parse_schema",
 ]
+
+BUILTIN_SCHEMA = "b3-binary-umdf.xml"
+
+
+@cache
+def load_builtin_schema() -> Schema:
+    """B3's Binary UMDF: our own history of the wire versions 7 to 17, read once a process."""
+    text = resources.files("pregao.codecs.schemas").joinpath(BUILTIN_SCHEMA).read_bytes()
+    return parse_schema(text, BUILTIN_SCHEMA)

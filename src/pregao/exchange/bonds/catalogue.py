@@ -38,13 +38,13 @@ DEADLINE: Final = "17:00"
 _DEADLINE_NS: Final = 20 * 3_600_000_000_000  # 17:00 of São Paulo in UTC
 _DAY_NS: Final = 86_400_000_000_000
 _GOVERNMENT: Final = {kind.name: kind for kind in BondKind if kind.is_government}
-_CORPORATE: Final = {kind.name: kind for kind in BondKind if not kind.is_government}
+_CORPORATE: Final = {kind.name: kind for kind in BondKind if kind and not kind.is_government}
 _PRICE_KINDS: Final = {
     "percentage": PriceKind.PERCENTAGE,
     "unit": PriceKind.PER_UNIT,
     "yield": PriceKind.YIELD,
 }
-_COUPON_TYPES: Final = {kind.name.lower(): kind for kind in CouponType}
+_COUPON_TYPES: Final = {kind.name.lower(): kind for kind in CouponType if kind}
 # ISO 10962: bonds by interest, guarantee, redemption and form.
 _CFI: Final = {
     BondKind.LTN: "DBZTFR", BondKind.LFT: "DBVTFR", BondKind.NTNF: "DBFTFR", BondKind.NTNB: "DBFTFR",

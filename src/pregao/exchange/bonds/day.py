@@ -107,6 +107,11 @@ class BondDay:
         """Something that a participant does."""
         return self._act(now_ns, enters_only)
 
+    def resume(self) -> None:
+        """The market was brought to where it is by others: what is halted is to be opened again."""
+        listed = self.market.floor.listed.items()
+        self._halted = [number for number, each in listed if each.own_state is State.PAUSE]
+
     def close(self, now_ns: int) -> Step:
         return self._done(c.CloseDay(now_ns))
 

@@ -43,6 +43,7 @@ class BondMarket:
     ) -> None:
         self.floor = BondFloor(catalogue, fixings, rate_order)
         self.negotiations = Negotiations(self.floor)
+        self.on_taken: Callable[[c.BondCommand], None] | None = None  # told of each command that is taken
         self._handlers: dict[type, Callable[[Any, list[Update]], int | None]] = {
             c.EnterOrder: self._enter, c.ChangeOrder: self._change, c.CancelOrder: self._cancel,
             c.CancelTrade: self._cancel_trade, c.ChangeState: self._change_state, c.SetBand: self._set_band,
@@ -60,6 +61,8 @@ class BondMarket:
             number = handler(command, updates)
         except RejectedError as error:
             return BondOutcome(rejection=error.rejection)
+        if self.on_taken is not None:
+            self.on_taken(command)
         return BondOutcome((Event(tuple(updates)),) if updates else (), None, number)
 
     def open_day(self, now_ns: int) -> tuple[Event, ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pregao.exchange.catalogues.rules import BandFormula, ListedInstrument, TradingGroup
 from pregao.exchange.catalogues.tables import TomlRow, TomlTable
 from pregao.model.instruments import Instrument, TradeType, Underlying
+from pregao.model.market import EXCHANGE
 
 LARGEST_ID = 999_999_999_999
 _CLEARING_IDS = 1_000_000_000  # the clearing house has shorter ids
@@ -41,7 +42,7 @@ class Register:
         return tuple(self._symbols.values())
 
     def group(self, table: TomlTable, name: str = "group") -> TradingGroup:
-        key = (table.text(name, longest=3), table.text("exchange", "BVMF", longest=4))
+        key = (table.text(name, longest=3), table.text("exchange", EXCHANGE, longest=4))
         if key not in self._groups:
             raise table.error(f"there is no group {key[0]} of {key[1]}", name)
         return self._groups[key]

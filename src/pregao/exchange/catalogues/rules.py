@@ -6,7 +6,8 @@ from typing import Final
 
 from pregao.exchange.catalogues.tables import TomlTable
 from pregao.model.instruments import Instrument
-from pregao.model.market import BandType, LimitType, Midpoint
+from pregao.model.market import EXCHANGE, BandType, LimitType, Midpoint
+from pregao.model.streams import MOST_CHANNEL
 
 # What a catalogue holds beside the instruments themselves: the rules under which they trade.
 #
@@ -222,8 +223,8 @@ def _group(
 ) -> TradingGroup:
     group = TradingGroup(
         table.text("code", longest=3),
-        table.text("exchange", "BVMF", longest=4),
-        table.integer("channel", 1, 255),
+        table.text("exchange", EXCHANGE, longest=4),
+        table.integer("channel", 1, MOST_CHANNEL),
         table.integer("segment", 1, 99),
         table.text("schedule", longest=20),
         table.choice("auction", auctions),

@@ -1,6 +1,6 @@
 """Order flow that looks like a market: commands for the engine, the same for the same seed.
 
-    flow = Flow(catalogue, seed, engine.floor.orders, engine.trading_state)
+    flow = OrderFlow(catalogue, seed, engine.floor.orders, engine.trading_state)
     for now_ns, command in flow.commands(start_ns, end_ns, count):
         flow.answered(engine.submit(command))    # before the next command is asked for
 
@@ -10,7 +10,7 @@ books to cancel what was left behind, and trades push its prices. Whoever sends
 other commands in between tells their answers to `answered` too, so that the flow knows who is open.
 """
 
-from pregao.exchange.flow.flow import Flow, FlowCommand
+from pregao.exchange.flow.flow import FlowCommand, OrderFlow
 from pregao.exchange.flow.settings import FlowSettings
 
-__all__ = ["Flow", "FlowCommand", "FlowSettings"]
+__all__ = ["FlowCommand", "FlowSettings", "OrderFlow"]

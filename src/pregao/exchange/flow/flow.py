@@ -47,7 +47,7 @@ _ANYWHERE: Final = -1  # in place of the instrument of an order whose book does 
 _AUCTION_LIFE, _LATER, _SOON = 30, 60, 1_000  # parts of the day: after an auction, until a next look
 
 
-class Flow:
+class OrderFlow:
     """Commands of all participants of a market. Two flows with the same seed and the same answers give
     the same commands. `orders` are the exchange's open orders by id, `markets` its instruments with their
     books, both looked at as they are; without `markets` it reads no book."""

@@ -28,7 +28,7 @@ from pregao.feeds.binary.packets import SBE_LITTLE_ENDIAN, PacketHeader
 from pregao.feeds.binary.reading.rows import RowReader
 from pregao.feeds.identity import MARKS
 from pregao.feeds.port import Came, Looked, UnknownContent, WholePackets
-from pregao.kernel_context import Context
+from pregao.kernels import Context
 from pregao.model.packets import FOREIGN, NO_CHANNEL, NO_NEXT, Unit, Units
 from pregao.model.rows import Kind
 
@@ -196,9 +196,9 @@ class _KnownContent:
     def take(self, met: int) -> list[UnknownContent]:
         """What was met, which is forgotten. A field of several versions has a check in each."""
         slots = self._met[:met].astype(np.int64)
-        told = zip(slots.tolist(), self._counts[slots].tolist(), self._firsts[slots].tolist(), strict=True)
+        counted = zip(slots.tolist(), self._counts[slots].tolist(), self._firsts[slots].tolist(), strict=True)
         found: dict[tuple[str, int], UnknownContent] = {}
-        for slot, times, at in told:
+        for slot, times, at in counted:
             what = self._meaning(slot)
             known = found.get(what, UnknownContent(*what, 0, at >> 16, at & 0xFFFF))
             found[what] = known._replace(times=known.times + times)

@@ -30,7 +30,7 @@ from pregao.codecs.sbe.reader import MAX_GROUP_DEPTH
 from pregao.codecs.sbe.schema import Schema
 from pregao.feeds.binary.kernels.packets import FEED_FIELDS, RUN_MESSAGES, RUN_PACKETS, RUN_ROWS
 from pregao.feeds.binary.packets import SBE_BIG_ENDIAN, SBE_LITTLE_ENDIAN
-from pregao.kernel_context import Context
+from pregao.kernels import Context
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -1,6 +1,6 @@
 """Binary UMDF as a system: see `feeds.port`."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Final
 
@@ -22,7 +22,7 @@ from pregao.feeds.binary.reading.rows import RowReader
 from pregao.feeds.binary.reading.words import FIRST_TRANSACTED, order_flags
 from pregao.feeds.decoding import Vocabulary
 from pregao.feeds.port import Array, RecoveryPolicy
-from pregao.feeds.publishing import BookSource, Habits, Listener, Paces, PublishingSite, SequencePoint
+from pregao.feeds.publishing import PublisherSetup, PublishingSite, SequencePoint
 from pregao.kernels import Kernel
 from pregao.model.events import News, Update
 from pregao.model.instruments import Instrument
@@ -187,26 +187,8 @@ class BinaryUmdf(BinaryDecoding):
         channel, _, version, number, sent_ns = HEADER.unpack_from(payload)
         return HEADER.pack(channel, 1, version, number, sent_ns + later_ns) + payload[HEADER.size :]
 
-    def publisher(
-        self,
-        channel: int,
-        version: int,
-        source: BookSource,
-        *,
-        now_ns: int,
-        site: PublishingSite = PublishingSite.PRIMARY,
-        paces: Paces | None = None,
-        habits: Habits | None = None,
-        start: SequencePoint | None = None,
-        loops: SequencePoint | None = None,
-        rpt_seqs: Mapping[int, int] | None = None,
-        booked: Iterable[int] = (),
-        listener: Listener | None = None,
-    ) -> ChannelPublisher:
-        return ChannelPublisher(
-            channel, self.schema, version, source, now_ns=now_ns, site=site, paces=paces, habits=habits,
-            start=start, loops=loops, rpt_seqs=rpt_seqs, booked=booked, listener=listener,
-        )  # fmt: skip
+    def publisher(self, setup: PublisherSetup) -> ChannelPublisher:
+        return ChannelPublisher(self.schema, setup)
 
 
 BINARY: Final = BinaryUmdf()

@@ -50,10 +50,10 @@ class BinaryTagger:
     def tagged(self, message: WireMessage, flow: Hashable) -> list[TaggedMessage]:
         name, fields = message.name or "", message.fields or {}
         text = f"{name} " + " ".join(f"{key}={value}" for key, value in fields.items() if value is not None)
-        told: list[TaggedMessage] = []
+        messages: list[TaggedMessage] = []
         snapshot = self._open.get(flow)
         if name.startswith((_HEADER, _SEQUENCE_END)) and snapshot is not None:
-            told.append(_whole(*self._open.pop(flow)))
+            messages.append(_whole(*self._open.pop(flow)))
             snapshot = None
         if name.startswith(_HEADER):
             begun = {
@@ -65,8 +65,8 @@ class BinaryTagger:
             snapshot[0]["MDEntries"] += _snapshot_entries(name, fields)
             snapshot[1].append(text)
         else:
-            told += _single(name, fields, text)
-        return told
+            messages += _single(name, fields, text)
+        return messages
 
 
 def _whole(fields: dict[str, Any], texts: list[str]) -> TaggedMessage:
@@ -131,14 +131,14 @@ def _trade(fields: Fields) -> dict[str, Any]:
 
 def _status(fields: Fields) -> dict[str, Any]:
     event = fields.get("securityTradingEvent")
-    told = {
+    fields_of_status = {
         "SecurityID": fields.get("securityID"), "SecurityGroup": fields.get("securityGroup"),
         "SecurityTradingStatus": _number(_STATES, fields.get("securityTradingStatus")),
         "TradingSessionSubID": _number(_PHASES, fields.get("tradingSessionSubID")),
         "TradingSessionID": _number(_SESSIONS, fields.get("tradingSessionID")),
         "SecurityTradingEvent": _number(_EVENTS, event),
     }  # fmt: skip
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in fields_of_status.items() if value is not None}
 
 
 def _number(words: Mapping[str, int], word: object) -> int | None:
@@ -150,13 +150,13 @@ def _number(words: Mapping[str, int], word: object) -> int | None:
 
 def _definition(fields: Fields) -> dict[str, Any]:
     legs = [{"LegSecurityID": leg.get("legSecurityID")} for leg in fields.get("noLegs") or ()]
-    told = {
+    related = {
         "SecurityID": fields["securityID"], "Symbol": fields["symbol"],
         "SecurityGroup": fields.get("securityGroup"),
         "SecurityMatchType": _number(_MATCHES, fields.get("securityMatchType")),
         "Legs": legs,
     }  # fmt: skip
-    return {"RelatedSym": [told]}
+    return {"RelatedSym": [related]}
 
 
 def _news(fields: Fields) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from pregao.feeds.conflated.kernels.entries import fill_rows
 from pregao.feeds.conflated.kernels.values import CONTEXT_FIELDS, ENTRY_TAGS
 from pregao.feeds.conflated.reader import ConflatedReader
 from pregao.feeds.port import Array, Reading, RowFault
-from pregao.kernel_context import Context
+from pregao.kernels import Context
 from pregao.model.rows import ROW, Rows
 
 FEW: Final = 4  # messages: so few are sooner read one by one

@@ -18,7 +18,8 @@ from pregao.feeds.fix.client import FixClient
 from pregao.feeds.fix.decoding import FixDecoding
 from pregao.feeds.fix.journal import FixJournal, heads_of
 from pregao.feeds.fix.parties import parties_of, side_of
-from pregao.feeds.port import Array, RecoveryPolicy, SessionParties
+from pregao.feeds.port import Array, RecoveryPolicy
+from pregao.feeds.session_port import SessionParties
 from pregao.kernels import Kernel
 
 _SERVERS: Final = frozenset({b"W", b"X", b"Y", b"y", b"f", b"B", b"UTHP", b"UTOTP", b"UTOTC", b"UTOT", b"j"})

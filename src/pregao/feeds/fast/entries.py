@@ -5,14 +5,14 @@ knows is a fault that names it. Prices have four decimals and quantities none, a
 what does not fit is a fault, never rounded.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from pregao.codecs.fast import Scaled
 from pregao.feeds.fast.times import date_days, moment_ns, timestamp_ns
 from pregao.model.errors import DecodeError, Fault
 from pregao.model.market import FINE_EXPONENT, PRICE_EXPONENT, Action, TradeCondition, TradeSubType
-from pregao.model.rows import NULL, Flag, Kind
+from pregao.model.rows import NO_ACTION, NULL, ROW, Flag, Kind
 
 Entry = Mapping[str, Any]
 ELECTRONIC, LENDING = "E", "L"  # MDStreamID
@@ -33,6 +33,26 @@ _OF_PARTS: Final = (
     "action",
 )  # as the whole has them
 _BANDS: Final = {"1": 1, "2": 2, "3": 3, "4": 4}
+# What values may be (PUMA Conflated, 7.5): others are kept, and are findings.
+_STREAMS: Final = frozenset("EXTONLASC")
+_QUOTE_CONDITIONS: Final = frozenset(("R", "K", "LM", "AN", "C"))
+_IMBALANCES: Final = frozenset("PQ")
+_TICKS, _SESSIONS, _PRICE_TYPES = frozenset("0123"), frozenset("16"), frozenset("123")
+_ADJUSTMENTS: Final = frozenset("01234")
+_LENDING_DOMAINS: Final = (
+    ("EarlyTermination", frozenset("012")), ("BTBCertIndicator", frozenset("01")),
+    ("BTBContractInfo", frozenset("12")),
+)  # fmt: skip
+_DOMAINS: Final = {
+    "0": (), "1": (), "2": (("TickDirection", _TICKS), ("TradingSessionID", _SESSIONS)),
+    "3": (("TickDirection", _TICKS),), "5": (("PriceAdjustmentMethod", _ADJUSTMENTS),),
+    "6": (("PriceType", _PRICE_TYPES),), "c": (("TradingSessionID", _SESSIONS),),
+}  # fmt: skip
+_LISTED: Final = {
+    "0": ("QuoteCondition", _QUOTE_CONDITIONS), "1": ("QuoteCondition", _QUOTE_CONDITIONS),
+    "2": ("TradeCondition", frozenset(_CONDITIONS)), "A": ("TradeCondition", _IMBALANCES),
+}  # fmt: skip
+_OF_BOOKS: Final = frozenset("01J")
 
 
 def unknown(what: str, value: object) -> DecodeError:
@@ -64,26 +84,83 @@ def number_of(text: object) -> int:
 
 
 def fill(row: Any, entry: Entry, *, by_level: bool, snapshot: bool) -> DecodeError | None:
-    """Of an entry whose message has filled in where it came from. DecodeError is raised where nobody knows
-    what it is, and given back where the row says all but a value that nobody knows."""
+    """Of an entry whose message has filled in where it came from. DecodeError is raised where the book of its
+    instrument is not known without it, and given back where the row says all but a value that nobody knows,
+    or where nobody can read it and it is no book's: it is a report of its instrument all the same."""
     for name in _NULLS:
         row[name] = NULL
     row["security_id"] = NULL if entry.get("SecurityID") is None else entry["SecurityID"]
     row["rpt_seq"] = entry.get("RptSeq") or 0
     row["stream"] = ord((entry.get("MDStreamID") or ELECTRONIC)[0])
+    kind = entry.get("MDEntryType") or ""
+    if kind not in _OF_BOOKS:
+        try:
+            _what_happened(row, entry, snapshot=snapshot)
+            _FILLERS.get(kind, _nobodys)(row, entry)
+        except DecodeError as error:
+            _leave_unread(row)
+            return error
+        except OverflowError:  # a number that its field of the row cannot hold
+            _leave_unread(row)
+            return DecodeError(Fault.FAST_BEYOND_SCALE, 0, f"MDEntryType {kind!r}")
+        return _unknown_value(row, kind, entry)
+    _what_happened(row, entry, snapshot=snapshot)
+    _FILLERS[kind](row, entry)
+    if kind != "J":
+        _book(row, entry, by_level=by_level, snapshot=snapshot)
+    return _unknown_value(row, kind, entry)
+
+
+def _what_happened(row: Any, entry: Entry, *, snapshot: bool) -> None:
+    """272, 273 and 279."""
     time_ns = moment_ns(entry.get("MDEntryDate"), entry.get("MDEntryTime"))
     row["time_ns"] = NULL if time_ns is None else time_ns
     row["trade_date"] = max(0, date_days(entry.get("MDEntryDate")) or 0)
     if not snapshot:
         row["action"] = _action(entry.get("MDUpdateAction"))
-    kind = entry.get("MDEntryType")
-    filler = _FILLERS.get(kind or "")
-    if filler is None:
-        raise unknown("MDEntryType", kind)
-    filler(row, entry)
-    if kind in ("0", "1"):
-        _book(row, entry, by_level=by_level, snapshot=snapshot)
-    return _unknown_condition(entry) if kind == "2" else None
+
+
+def _nobodys(row: Any, entry: Entry) -> None:
+    raise unknown("MDEntryType", entry.get("MDEntryType"))
+
+
+_KEPT_UNREAD: Final = ("security_id", "rpt_seq", "stream", "time_ns", "trade_date", "flags")
+
+
+def _leave_unread(row: Any) -> None:
+    """As a report that says nothing but whose it is."""
+    known = [row[name] for name in _KEPT_UNREAD]
+    for name in ROW.names or ():
+        row[name] = NULL if name in _NULLS else 0
+    for name, value in zip(_KEPT_UNREAD, known, strict=True):
+        row[name] = value
+    row["kind"], row["action"] = Kind.UNREAD, NO_ACTION
+
+
+def _unknown_value(row: Any, kind: str, entry: Entry) -> DecodeError | None:
+    """The first value that is out of its domain."""
+    stream = entry.get("MDStreamID")
+    if stream and stream not in _STREAMS:
+        return unknown("MDStreamID", stream)
+    for name, domain in _domains(row, kind):
+        value = entry.get(name)
+        if value is not None and str(value) not in domain:
+            return unknown(name, value)
+    if kind in _LISTED:
+        name, domain = _LISTED[kind]
+        for value in (entry.get(name) or "").split():
+            if value not in domain:
+                return unknown(name, value)
+    return None
+
+
+def _domains(row: Any, kind: str) -> Iterable[tuple[str, frozenset[str]]]:
+    of_kind = _DOMAINS.get(kind, ())
+    of_lending = row["kind"] in _LENDING_KINDS or (kind == "2" and row["stream"] == ord(LENDING))
+    return (*of_kind, *_LENDING_DOMAINS) if of_lending else of_kind
+
+
+_LENDING_KINDS: Final = (Kind.ORDER, Kind.SNAPSHOT_ORDER)
 
 
 def _action(value: Any) -> int:
@@ -103,7 +180,7 @@ def _book(row: Any, entry: Entry, *, by_level: bool, snapshot: bool) -> None:
     row["side"] = 1 if entry["MDEntryType"] == "0" else 2
     row["position"] = entry.get("MDEntryPositionNo") or 0
     conditions = (entry.get("QuoteCondition") or "").split()
-    row["flags"] |= Flag.RECOVERY if "R" in conditions else 0
+    row["flags"] |= (Flag.RECOVERY if "R" in conditions else 0) | (Flag.IMPLIED if "K" in conditions else 0)
     if row["action"] in (Action.DELETE_THRU, Action.DELETE_FROM) and not snapshot:
         row["kind"] = Kind.SIDE
         row["flags"] |= Flag.BY_POSITION
@@ -163,12 +240,6 @@ def _trade(row: Any, entry: Entry) -> None:
     else:
         row["high"] = _or_null(entry.get("TradeVolume"))
         row["fine"] = scaled(entry.get("NetChgPrevDay"), FINE_EXPONENT)
-
-
-def _unknown_condition(entry: Entry) -> DecodeError | None:
-    letters = (entry.get("TradeCondition") or "").split()
-    other = next((letter for letter in letters if letter not in _CONDITIONS), None)
-    return None if other is None else unknown("TradeCondition", other)
 
 
 def _or_null(value: int | None) -> int:

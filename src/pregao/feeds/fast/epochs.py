@@ -68,6 +68,10 @@ class Epochs:
         """The one that a feed is in."""
         return int(self.state[feed, EPOCH // 8])
 
+    def heard_ns(self, feed: int) -> int:
+        """When the message of a feed with the highest number was sent; 0: none was heard."""
+        return int(self.state[feed, HIGHEST_NS // 8])
+
     def of_reset(self, feed: int, number: int, sent_ns: int) -> int:
         """That of a reset, which is the last message of its sequence (5.2.8)."""
         state = self.state[feed]

@@ -15,7 +15,7 @@ from pregao.feeds.fast.heads import HEARTBEAT, RESET, Head, Heads
 from pregao.feeds.fast.identity import NO_CHANNEL, NO_EPOCH
 from pregao.feeds.fast.kernels.headers import CONTEXT_FIELDS, most_units, read_datagrams
 from pregao.feeds.port import Came, UnitPart
-from pregao.kernel_context import Context
+from pregao.kernels import Context
 from pregao.model.errors import DecodeError, Fault
 from pregao.model.packets import FOREIGN, NO_NEXT, Unit, Units
 from pregao.model.streams import Feed
@@ -113,9 +113,11 @@ class FastHeaders:
         try:
             head = self._heads.of(message)
         except DecodeError as error:
-            # Its turn comes all the same: whoever reads it says what is wrong.
+            # Its turn comes all the same: whoever reads it says what is wrong. It does not say when it was
+            # sent: not before what was heard last.
             self._tell(DecodeError(error.fault, chunk.offset + error.offset, error.detail))
-            return Unit(self._channel, self._epochs.of_feed(feed), chunk.number, 0, message)
+            epoch, sent_ns = self._epochs.of_feed(feed), self._epochs.heard_ns(feed)
+            return Unit(self._channel, epoch, chunk.number, sent_ns, message)
         if head.number != chunk.number:
             detail = f"MsgSeqNum {chunk.number} in the header, {head.number} in the message"
             self._tell(DecodeError(Fault.FAST_NUMBER_DIFFERS, chunk.offset, detail))

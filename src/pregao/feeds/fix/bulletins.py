@@ -3,6 +3,7 @@ to share a message with."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from pregao.codecs.fix import EncodedBody, Encoder
@@ -15,6 +16,7 @@ REFRESH, ENTRIES = b"X", 268
 MOST_ENTRIES: Final = 1_000  # of an instrument in one bulletin
 SHARED: Final = 8  # instruments of a 35=X of which sessions are likely to have the same
 _FRONTS: Final = 4_096  # heads of messages that are kept
+_COUNT: Final = attrgetter("count")
 
 
 @dataclass(slots=True)
@@ -27,9 +29,11 @@ class Refresh:
     by_level: bool = False  # of a book
     bodies: dict[tuple[int, ...], JoinedBody] = field(default_factory=dict)  # of some of its instruments
     size: int = field(init=False)
+    security_ids: frozenset[int] = field(init=False)
 
     def __post_init__(self) -> None:
         self.size = sum([each.size for each in self.parts.values()])
+        self.security_ids = frozenset(self.parts)
 
 
 class Notice(NamedTuple):
@@ -136,8 +140,8 @@ class Outbox:
         return found
 
     def _join(self, refresh: Refresh, security_ids: tuple[int, ...]) -> JoinedBody:
-        parts = [refresh.parts[each] for each in security_ids]
-        count = sum([each.count for each in parts])
+        parts = list(map(refresh.parts.__getitem__, security_ids))
+        count = sum(map(_COUNT, parts))
         key = count, refresh.is_book, refresh.by_level, refresh.trade_date
         front = self._fronts.get(key)
         if front is None:

@@ -16,7 +16,8 @@ from pregao.codecs.fix.compression import StreamInflater
 from pregao.codecs.fix.framing import MAX_MESSAGE
 from pregao.codecs.fix.kernels.heads import read_heads
 from pregao.codecs.fix.types import ValueFormatError, parse_timestamp
-from pregao.feeds.port import Array, JournalFault, SessionMessage, SessionRun
+from pregao.feeds.port import Array
+from pregao.feeds.session_port import JournalFault, SessionMessage, SessionRun
 from pregao.model.errors import DecodeError, Fault
 
 MOST_HELD: Final = 10_000  # messages that wait for those before them

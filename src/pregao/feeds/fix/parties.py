@@ -4,7 +4,7 @@ import re
 from collections.abc import Set
 from typing import Final
 
-from pregao.feeds.port import SessionParties
+from pregao.feeds.session_port import SessionParties
 
 LOOKED_AT: Final = 1_024  # bytes: the names are in the header
 _TYPE: Final = re.compile(rb"\x0135=([^\x01]{1,8})\x01")

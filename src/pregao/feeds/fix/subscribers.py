@@ -98,9 +98,9 @@ class Subscriber:
     def share(self, refresh: Refresh) -> list[tuple[int, ...]]:
         """Its instruments of a 35=X: of one message, or of several where their entries are very many."""
         # Who has all of it shares one body with all others who do.
-        parts = refresh.parts
+        ids = refresh.security_ids
         live = self.live if not refresh.is_book else self.levels if refresh.by_level else self.orders
-        found = tuple(parts) if parts.keys() <= live else tuple(parts.keys() & live)
+        found = tuple(refresh.parts) if ids <= live else tuple(live & ids)  # two sets: the smaller is walked
         if not found:
             return []
         if refresh.size <= MOST_BYTES:

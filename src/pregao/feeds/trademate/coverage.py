@@ -17,7 +17,7 @@ _LISTED: Final[dict[int, tuple[str, ...]]] = {
     286: ("0", "4", "5"),
     326: ("2", "17", "21"),
     423: ("1", "2", "6", "9"),
-    762: tuple(str(int(kind)) for kind in BondKind),
+    762: tuple(str(int(kind)) for kind in BondKind if kind),
     871: tuple(str(int(kind)) for kind in BondAttribute),
     876: ("1", "2"),
     980: ("M",),

@@ -26,10 +26,14 @@ from pregao.model.rows import NULL
 
 _Word = TypeVar("_Word", bound=IntEnum)
 ORDER_DEPTH: Final = b"3"
-_KINDS: Final = {b"%d" % kind: kind for kind in BondKind} | {kind.name.encode(): kind for kind in BondKind}
+_NAMED: Final = [kind for kind in BondKind if kind]
+_KINDS: Final = {b"%d" % kind: kind for kind in _NAMED} | {kind.name.encode(): kind for kind in _NAMED}
 _TYPES: Final = {
     b"CBIO": SecurityType.CBIO, b"CORP": SecurityType.CORP, b"GOVBOND": SecurityType.GOVBOND,
+    b"FEDERAL": SecurityType.GOVBOND,  # what it was called before (change log, 1.2)
 }  # fmt: skip
+_PRODUCTS: Final = {b"3": Product.CORPORATE, b"6": Product.GOVERNMENT}
+_QUANTITIES: Final = (561, 9746, 9747, 9748, 9749)
 _ISIN, _SYMBOL, _CLEARING = b"4", b"8", b"H"  # 456
 
 
@@ -111,21 +115,26 @@ def _flag(value: bool) -> bytes:
 
 
 def bond_of(entry: Entry, channel: int) -> tuple[Bond, DefinitionAction]:
-    """The bond of an entry of 146; DecodeError where it is none. Attributes that nobody knows are kept."""
-    security_id, kind = number_of(text_of(entry, 48)), _KINDS.get(text_of(entry, 762) or b"")
-    if security_id == NULL or kind is None:
-        raise DecodeError(Fault.FIX_UNKNOWN_VALUE, 0, f"48={entry.get(48)!r:.30}, 762={entry.get(762)!r:.30}")
-    has_fractions = text_of(entry, 9750) == b"Y"
+    """The bond of an entry of 146; DecodeError where it has no number. Nearly all is optional there: what is
+    not told, or nobody knows, is OTHER or None, and attributes are kept as they are."""
+    security_id, told_kind = number_of(text_of(entry, 48)), text_of(entry, 762)
+    if security_id == NULL:
+        raise DecodeError(Fault.FIX_UNKNOWN_VALUE, 0, f"48={entry.get(48)!r:.30}")
+    kind, has_fractions = _KINDS.get(told_kind or b"", BondKind.OTHER), _has_fractions(entry)
     size = BOND_EXPONENT if has_fractions else 0
     others = {text_of(each, 456): text_of(each, 455) for each in group_of(entry, 454)}
     rate_increment, price_increment = (scaled(entry, tag, BOND_EXPONENT) for tag in (9600, 969))
-    price_kind = _member(PriceKind, entry, 423, PriceKind.PER_UNIT)
+    price_kind = _price_kind(entry)
+    product = _PRODUCTS.get(text_of(entry, 460) or b"")
+    if product is None:
+        product = Product.GOVERNMENT if kind.is_government else Product.CORPORATE
+    usual_type = SecurityType.GOVBOND if product is Product.GOVERNMENT else SecurityType.CORP
     isin, clearing = others.get(_ISIN), number_of(others.get(_CLEARING))
     instrument = Instrument(
         security_id=security_id, symbol=_text(entry, 55), channel=channel, group="",
-        asset=_text(entry, 6937), security_type=_TYPES.get(text_of(entry, 167) or b"", SecurityType.CORP),
-        product=Product.GOVERNMENT if text_of(entry, 460) == b"6" else Product.CORPORATE,
-        description=_text(entry, 107), exchange=_text(entry, 207) or "BVMF", sub_type=kind,
+        asset=_text(entry, 6937), security_type=_TYPES.get(text_of(entry, 167) or b"", usual_type),
+        product=product, description=_text(entry, 107), exchange=_text(entry, 207) or "BVMF",
+        sub_type=kind or small_of(told_kind),
         isin=None if isin is None else isin.decode("latin-1"), currency=_text(entry, 15) or "BRL",
         cfi_code=_text(entry, 461), tick=_or(rate_increment, _or(price_increment, 1)),
         lot=_or(scaled(entry, 561, size), 1), minimum_quantity=_or(scaled(entry, 9749, size), 1),
@@ -135,11 +144,12 @@ def bond_of(entry: Entry, channel: int) -> tuple[Bond, DefinitionAction]:
     )  # fmt: skip
     lots = [small_of(text_of(each, 1093)) for each in group_of(entry, 1234)]
     bond = Bond(
-        instrument, kind, price_kind, LotType.ODD if lots == [LotType.ODD] else LotType.ROUND,
+        instrument, kind, price_kind or PriceKind.PER_UNIT,
+        LotType.ODD if lots == [LotType.ODD] else LotType.ROUND,
         coupon_fine=_none(scaled(entry, 223, BOND_EXPONENT)),
-        coupon_type=_member(CouponType, entry, 1946, CouponType.ZERO), coupon_date=_none(days_of(entry, 224)),
+        coupon_type=_member(CouponType, entry, 1946), coupon_date=_none(days_of(entry, 224)),
         factor_fine=_none(scaled(entry, 228, BOND_EXPONENT)),
-        registration=_member(Registration, entry, 876, Registration.AUTOMATIC),
+        registration=_member(Registration, entry, 876),
         rate_increment=_none(rate_increment), largest_rfq=_or(scaled(entry, 9746, size), 0),
         largest_voice=_or(scaled(entry, 9747, size), 0), allows_fractions=has_fractions,
         allows_negative=text_of(entry, 9751) == b"Y", attributes=_read_attributes(entry),
@@ -149,6 +159,19 @@ def bond_of(entry: Entry, channel: int) -> tuple[Bond, DefinitionAction]:
     if action not in DefinitionAction._value2member_map_:
         raise DecodeError(Fault.FIX_UNKNOWN_VALUE, 0, f"980={entry.get(980)!r:.30}")
     return bond, DefinitionAction(action)
+
+
+def _has_fractions(entry: Entry) -> bool:
+    """9750; where it is not told, whether any quantity of the definition has a fraction."""
+    told = text_of(entry, 9750)
+    if told is not None:
+        return told == b"Y"
+    return any((text_of(entry, tag) or b"").partition(b".")[2].strip(b"0") for tag in _QUANTITIES)
+
+
+def _price_kind(entry: Entry) -> PriceKind | None:
+    number = small_of(text_of(entry, 423))
+    return PriceKind(number) if number in PriceKind._value2member_map_ else None
 
 
 def _read_attributes(entry: Entry) -> tuple[tuple[int, str], ...]:
@@ -165,10 +188,10 @@ def _text(entry: Entry, tag: int) -> str:
     return (text_of(entry, tag) or b"").decode("latin-1")
 
 
-def _member(words: type[_Word], entry: Entry, tag: int, default: _Word) -> _Word:
-    """A word by its number; the default where it is absent, or none that exists."""
+def _member(words: type[_Word], entry: Entry, tag: int) -> _Word:
+    """A word by its number; OTHER where it is absent, or none that exists."""
     number = small_of(text_of(entry, tag))
-    return words(number) if number in words._value2member_map_ else default
+    return words(number if number in words._value2member_map_ else 0)
 
 
 def _or(value: int, default: int) -> int:

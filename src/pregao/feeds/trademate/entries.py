@@ -6,7 +6,7 @@ have three actions: new, change and delete.
 
 from typing import Any, Final
 
-from pregao.feeds.trade_figures import Tick
+from pregao.feeds.publishers import Tick
 from pregao.feeds.trademate.values import (
     ELECTRONIC,
     MARKET,

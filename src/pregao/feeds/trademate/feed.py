@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from pregao.feeds.trade_figures import Tick
+from pregao.feeds.publishers import Tick
 from pregao.feeds.trademate import entries as n
 from pregao.feeds.trademate.definitions import bond_fields, casada_fields, status_fields
 from pregao.feeds.trademate.values import MARKET, SOURCE, Fields, date_text

@@ -13,7 +13,8 @@ import numpy as np
 
 from pregao.codecs.fix import Dictionary, Entry, FixMessage
 from pregao.feeds import fix_values as values
-from pregao.feeds.fix.reader import FixReader, blank, entries_of, fill_status_head, suspect
+from pregao.feeds.fix.reader import FixReader, entries_of, fill_status_head, suspect
+from pregao.feeds.one_by_one import blank
 from pregao.feeds.port import RowFault
 from pregao.feeds.trademate import values as v
 from pregao.feeds.trademate.definitions import bond_of
@@ -22,7 +23,7 @@ from pregao.model.errors import DecodeError, Fault
 from pregao.model.events import Definition
 from pregao.model.fixed_income import BOND_EXPONENT, RATES, Bond
 from pregao.model.instruments import Instrument
-from pregao.model.market import Action, DefinitionAction, StateEvent, TradeCondition, TradeSubType
+from pregao.model.market import Action, DefinitionAction, PriceKind, StateEvent, TradeCondition, TradeSubType
 from pregao.model.rows import NULL, Flag, Kind, Rows
 
 _CONDITIONS: Final = {
@@ -30,11 +31,13 @@ _CONDITIONS: Final = {
     b"L": TradeCondition.LAST_AT_SAME_PRICE, b"AW": TradeCondition.AUCTION,
     b"AWR": TradeCondition.AUCTION_OPENING,
 }  # fmt: skip
+_RATES: Final = tuple(b"%d" % kind for kind in RATES)
 _OWN: Final = StateEvent.LEAVES_GROUP  # there are no groups: every state is an instrument's own
 _SUB_TYPES: Final = {
     b"1": TradeSubType.LEG, b"3": TradeSubType.MULTI_ASSET, b"RFQ": TradeSubType.RFQ,
     b"VO": TradeSubType.VOICE,
 }  # fmt: skip
+_OF_BOOKS: Final = (b"0", b"1", b"J")  # J empties a book in FIX; the text has no such entry
 
 
 class TrademateReader(FixReader):
@@ -45,13 +48,13 @@ class TrademateReader(FixReader):
         super().__init__(channel, dictionary)
         self.bonds: dict[int, Bond] = {}
         self.ranked_otherwise = 0
-        self._known_instruments: dict[int, tuple[int, bool]] = {}  # exponent of sizes, and whether in rates
+        self._known_instruments: dict[int, tuple[int, PriceKind | None]] = {}  # with the exponent of sizes
         self._rankings = Rankings()
 
     def know(self, instruments: Iterable[Instrument]) -> None:
         """Definitions that were read elsewhere: for whoever begins in the middle of a session."""
         for each in instruments:
-            self._known_instruments[each.security_id] = each.size_exponent, each.price_kind in RATES
+            self._known_instruments[each.security_id] = each.size_exponent, each.price_kind
 
     def _fill_entries(
         self, message: FixMessage, unit: int, faults: list[RowFault], *, snapshot: bool
@@ -60,12 +63,15 @@ class TrademateReader(FixReader):
         found = []
         for index, entry in enumerate(entries):
             row, whole = blank(1), {**shared, **entry}
+            if entry.get(269, b"0") not in _KNOWN_ENTRIES:  # a figure that we have no word for yet
+                faults.append(RowFault(Fault.FIX_UNKNOWN_VALUE, unit, 0, index, lost=False))
+                continue
             try:
                 self._fill(row[0], whole, snapshot=snapshot)
             except (DecodeError, OverflowError) as error:
                 fault = error.fault if isinstance(error, DecodeError) else Fault.FIX_BEYOND_SCALE
                 faults.append(RowFault(fault, unit, 0, index))
-                if entry.get(269) not in (b"0", b"1", None):
+                if entry.get(269) not in (*_OF_BOOKS, None):
                     continue
                 row = suspect(whole)
                 self._rankings.forget(int(row["security_id"][0]))
@@ -79,6 +85,14 @@ class TrademateReader(FixReader):
             self._load_ranking(rows, message, unit, faults)
         return rows
 
+    def _snapshot(self, message: FixMessage, unit: int, faults: list[RowFault]) -> Rows:
+        """1.3.5 has its instrument with an arrow, as if it stood in each entry: read there too."""
+        if 48 not in message.body:
+            told = next((entry[48] for entry in message.group(268) if 48 in entry), None)
+            if told is not None:
+                message.body[48] = told
+        return super()._snapshot(message, unit, faults)
+
     def _is_ranked(self, row: Any, entry: Entry) -> bool:
         security_id = int(row["security_id"])
         return self._rankings.update(
@@ -89,14 +103,18 @@ class TrademateReader(FixReader):
     def _load_ranking(self, rows: Rows, message: FixMessage, unit: int, faults: list[RowFault]) -> None:
         security_id = values.number_of(message.get(48))
         orders = rows[rows["kind"] == Kind.SNAPSHOT_ORDER]
-        is_rate = self._is_rate(security_id, message.group(268)[0] if message.group(268) else {})
+        told = next((entry for entry in message.group(268) if 423 in entry), {})
+        is_rate = self._is_rate(security_id, told)
         wrong = self._rankings.load(security_id, orders, is_rate=is_rate)
         if wrong:
             self._rank_differs(wrong, unit, 0, faults)
 
     def _is_rate(self, security_id: int, entry: Entry) -> bool:
+        """A book has one kind of prices: that of the definition, or of the entry where that says none."""
         known = self._known_instruments.get(security_id)
-        return known[1] if known is not None else entry.get(423) in (b"6", b"9")
+        if known is not None and known[1] is not None:
+            return known[1] in RATES
+        return entry.get(423) in _RATES
 
     def _rank_differs(self, count: int, unit: int, index: int, faults: list[RowFault]) -> None:
         self.ranked_otherwise += count
@@ -117,6 +135,8 @@ class TrademateReader(FixReader):
             raise DecodeError(Fault.FIX_UNKNOWN_VALUE, 0, f"269={kind!r:.40}")
         known = self._known_instruments.get(int(row["security_id"]))
         filler(row, entry, 0 if known is None else known[0])
+        if row["kind"] == Kind.ORDER and self._is_rate(int(row["security_id"]), entry):
+            row["flags"] |= Flag.IN_RATES
         if snapshot and row["kind"] == Kind.ORDER:
             row["kind"] = Kind.SNAPSHOT_ORDER
         elif snapshot and row["kind"] == Kind.TRADE:
@@ -145,7 +165,7 @@ class TrademateReader(FixReader):
 
     def _definition_of(self, entry: Entry) -> Definition | None:
         bond, action = bond_of(entry, self._channel)
-        return Definition(bond.instrument, action)
+        return Definition(bond.listed, action)
 
     def _fill_status(self, row: Any, body: Entry) -> None:
         """Of instruments only: 1.3.3 speaks of groups and has no tag for them."""
@@ -229,3 +249,4 @@ _FILLERS: Final[dict[bytes, Callable[[Any, Entry, int], None]]] = {
     b"0": _order, b"1": _order, b"2": _trade, b"4": _opening, b"5": _closing, b"7": _statistic(Kind.HIGH),
     b"8": _statistic(Kind.LOW), b"9": _statistic(Kind.VWAP), b"B": _totals, b"c": _state, b"g": _band,
 }  # fmt: skip
+_KNOWN_ENTRIES: Final = frozenset((*_FILLERS, b"J"))

@@ -12,7 +12,7 @@ which B3's figures of the day cannot know (13.4).
 
 from typing import Final
 
-from pregao.lake.computed.engine import IN_ORDER, LINEAGE, LINEAGE_STRUCT, columns, exactly, is_one_of, place
+from pregao.lake.computed.engine import LINEAGE, LINEAGE_STRUCT, columns, exactly, is_one_of, place, sort_key
 from pregao.lake.computed.trades import LAST_PRICES, volumes, vwap
 from pregao.lake.tables.analytics import Quality
 from pregao.lake.tables.ledger import MESSAGE, PLACE
@@ -225,6 +225,11 @@ _VWAP: Final = f"""
         THEN average({_AMOUNTS}, {_VOLUMES})
         ELSE fine_mantissa(coalesce(VWAP_REGULAR.price, VWAP_NON_REGULAR.price)) END"""
 
+# What is read of statistics.
+_SPOKEN: Final = (
+    "security_id", "symbol", "kind", "action", "price", "size", "net_change", "session", "origin",
+    "md_stream", "quality", *PLACE, "ts_event",
+)  # fmt: skip
 FIGURES: Final = f"""
 CREATE TEMP TABLE figures AS
 WITH group_of AS (
@@ -233,29 +238,28 @@ WITH group_of AS (
 ), sessions AS (
     SELECT security_group, ts_event AS since, coalesce(session, 'REGULAR') AS in_force
     FROM states WHERE scope = 'GROUP' AND security_group IS NOT NULL
-), in_sessions AS (
-    -- Totals of systems with streams do not say their session: it is that of the group's last phase.
-    SELECT statistics.* REPLACE (CASE WHEN kind IN {_TOTALS} AND md_stream IS NOT NULL
-        THEN coalesce(session, in_force) ELSE session END AS session)
-    FROM statistics LEFT JOIN group_of USING (security_id)
-    ASOF LEFT JOIN sessions
-        ON group_of.security_group = sessions.security_group AND statistics.ts_event >= sessions.since
-), spoken AS (
-    SELECT *, quality & {int(Quality.FROM_SNAPSHOT)} = 0 AS live,
-        {LINEAGE_STRUCT} AS place
-    FROM in_sessions
+), spoken AS MATERIALIZED (
+    SELECT {", ".join(_SPOKEN)}, quality & {int(Quality.FROM_SNAPSHOT)} = 0 AS live,
+        {LINEAGE_STRUCT} AS place,
+        session IS NULL AND md_stream IS NOT NULL AND kind IN {_TOTALS} AS is_untold
+    FROM statistics
     WHERE kind <> 'THEORETICAL' AND coalesce(md_stream, 'E') IN ('E', 'A')  -- or of all streams
         AND (of_date IS NULL OR of_date = trade_date OR kind IN ('CLOSING', 'OPEN_INTEREST'))
+), in_sessions AS (
+    SELECT * FROM spoken WHERE NOT is_untold
+    UNION ALL BY NAME
+    -- Totals of systems with streams do not say their session: it is that of the group's last phase.
+    SELECT untold.* REPLACE (in_force AS session)
+    FROM (FROM spoken WHERE is_untold) AS untold LEFT JOIN group_of USING (security_id)
+    ASOF LEFT JOIN sessions
+        ON group_of.security_group = sessions.security_group AND untold.ts_event >= sessions.since
 ), numbered AS (
     -- What a snapshot repeats is older than it looks: any word of the incremental stream is newer.
-    SELECT *, row_number() OVER (PARTITION BY security_id ORDER BY live, {IN_ORDER}) AS number,
-        row_number() OVER (PARTITION BY security_id ORDER BY {IN_ORDER}) AS stream_number,
-        dense_rank() OVER (PARTITION BY security_id ORDER BY live, {", ".join(MESSAGE)}) AS message
-    FROM spoken
+    SELECT *, {sort_key("live", *PLACE)} AS number, {sort_key(*PLACE)} AS stream_number FROM in_sessions
 ), last_words AS (
     SELECT security_id, symbol,
         {_last_words()},
-        arg_max_null(net_change, row(message, net_change IS NOT NULL, coalesce(net_change, 0)))
+        arg_max_null(net_change, {sort_key("live", *MESSAGE, "net_change")})
             FILTER (kind IN {_TOTALS}) AS net_change,
         arg_max(stream_number, number) FILTER ({_LAST["VOLUME_REGULAR"]}) AS boundary,
         count(*) FILTER ({_LAST["VOLUME_NON_REGULAR"]}) > 0 AS has_after,

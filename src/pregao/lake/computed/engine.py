@@ -91,6 +91,8 @@ def engine(*, exact: bool = False) -> Iterator["DuckDBPyConnection"]:
             "threads": 1, "memory_limit": _MEMORY, "temp_directory": scratch,
             "autoinstall_known_extensions": False, "autoload_known_extensions": False,
             "default_null_order": "nulls_first", "preserve_insertion_order": False,
+            # DuckDB takes an Arrow dataset for one row, and would join millions of them by nested loops.
+            "asof_loop_join_threshold": 0, "nested_loop_join_threshold": 0,
         }  # fmt: skip
         connection = duckdb.connect(config=settings)
         try:
@@ -118,6 +120,13 @@ def place(of: str) -> str:
     """One value that is greater where a row comes later: DuckDB takes null for the greatest, we for the
     least."""
     return f"row({', '.join(f'coalesce({of}.{name}, -1)' for name in PLACE)})"
+
+
+def sort_key(*names: str) -> str:
+    """Bytes that are greater where a row comes later by these columns. For the last of many rows that is much
+    cheaper than to number them all, for which a window sorts them."""
+    by = ", ".join(f"{name}, 'ASC NULLS FIRST'" for name in names)
+    return f"create_sort_key({by})"
 
 
 def is_one_of(words: tuple[str, ...]) -> str:

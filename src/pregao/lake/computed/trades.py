@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from pregao.lake.computed.engine import IN_ORDER, LINEAGE, columns, exactly
+from pregao.lake.computed.engine import IN_ORDER, LINEAGE, columns, exactly, place
 from pregao.lake.tables.ledger import PLACE
 from pregao.model.market import OLD_LEG, PriceKind, TradeCondition
 
@@ -39,10 +39,12 @@ def with_rank(*unit: str) -> str:
     row_number() OVER (PARTITION BY {keys} ORDER BY {IN_ORDER}) AS rank"""
 
 
-# All that was told of this day, on whichever day it was told.
-TOLD: Final = """
+def told(figures: tuple[str, ...]) -> str:
+    """All that was told of this day, on whichever day it was told."""
+    return f"""
 CREATE TEMP TABLE told AS
-SELECT *, coalesce(of_date, trade_date) AS day FROM trades WHERE coalesce(of_date, trade_date) = $day
+SELECT {", ".join((*_FIRST, *figures))}, quality, action, of_date, trade_date
+FROM trades WHERE coalesce(of_date, trade_date) = $day
 """
 
 
@@ -88,7 +90,7 @@ FROM rows_of_day
 """
 
 
-CLEAN: Final = clean(_FIGURES)
+TOLD, CLEAN = told(_FIGURES), clean(_FIGURES)
 TRADES_CLEAN: Final = "SELECT * EXCLUDE (amount, rank) FROM clean"
 
 
@@ -161,7 +163,8 @@ def exact_bars(day_ns: str, *unit: str) -> str:
     return exactly(whole, _BAR_PRICES, ("volume",))
 
 
-EXACT_CLEAN: Final = clean((*_FIGURES, "price_kind"))
+_EXACT_FIGURES: Final = (*_FIGURES, "price_kind")
+EXACT_TOLD, EXACT_CLEAN = told(_EXACT_FIGURES), clean(_EXACT_FIGURES)
 EXACT_TRADES_CLEAN: Final = exactly(TRADES_CLEAN, ("price",), ("size",))
 EXACT_BARS: Final = exact_bars("$day_ns")
 
@@ -205,6 +208,20 @@ SELECT security_id, grouped.symbol, security_group, currency, multiplier, diviso
     {columns(LINEAGE, "clean")}
 FROM grouped JOIN clean USING (security_id, rank)
 """
+
+
+# The day's money of an instrument as the exchange told it last, for prices that make none by themselves.
+TOLD_MONEY: Final = f"""
+SELECT security_id, arg_max(money, {place("totals")}) FROM totals
+WHERE security_id IS NOT NULL AND money IS NOT NULL GROUP BY security_id
+"""
+
+
+def tell_money(alike: Iterable[dict[str, Any]], told: dict[int, Decimal]) -> None:
+    """Into rows of ALIKE. Of an instrument whose definition changed during its day, into the first."""
+    left = dict(told)
+    for row in alike:
+        row["told_money"] = left.pop(row["security_id"], None)
 
 
 @dataclass(slots=True)
@@ -264,9 +281,12 @@ def _whole(volume: Decimal) -> int | None:
 
 def _money(row: dict[str, Any]) -> Decimal | None:
     """Rounded where Spark's types round, so that both say the same. A rate, or a percentage, times a size is
-    no money."""
+    no money: there the exchange's own word counts, where there is one."""
     is_exact = row["places"] == _EXACT_PLACES
-    if row["amount"] is None or (is_exact and row["price_kind"] not in _MONEY_KINDS):
+    if is_exact and row["price_kind"] not in _MONEY_KINDS:
+        told: Decimal | None = row["told_money"]
+        return told
+    if row["amount"] is None:
         return None
     amount = Decimal(row["amount"]).scaleb(-row["places"], _EXACT)
     product = _EXACT.multiply(amount, row["multiplier"] or Decimal(1)).quantize(_SIX, context=_EXACT)

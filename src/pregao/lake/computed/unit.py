@@ -23,11 +23,14 @@ from pregao.lake.computed.trades import (
     DAY_NS,
     EXACT_BARS,
     EXACT_CLEAN,
+    EXACT_TOLD,
     EXACT_TRADES_CLEAN,
     TOLD,
+    TOLD_MONEY,
     TRADES_CLEAN,
     market_totals,
     money_of_days,
+    tell_money,
 )
 from pregao.lake.reading.arrow import dataset, naming_damage, read
 from pregao.lake.reading.conditions import conditions
@@ -44,7 +47,9 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 LABEL: Final = "analytics"  # of their files: findings of slices share the table `quality` with ours
-INPUTS: Final = ("trades", "statistics", "states", "imbalances", "executions", "instruments", "quality")
+INPUTS: Final = (
+    "trades", "statistics", "states", "imbalances", "executions", "instruments", "quality", "totals"
+)  # fmt: skip
 _TRADES: Final = (TOLD, CLEAN)
 _STEPS: Final = (STALE, FIGURES, DAYS, SPANS)
 _EXACT_STEPS: Final = (STALE, FIGURES, EXACT_DAYS, SPANS)
@@ -52,7 +57,7 @@ _TABLES: Final = {
     "trades_clean": TRADES_CLEAN, "bars": BARS, "daily": DAILY, "auctions": AUCTIONS, "quality": DIFFERENCES
 }  # fmt: skip
 # Of units with exact values: what is read and made instead.
-_EXACT_TRADES: Final = (TOLD, EXACT_CLEAN)
+_EXACT_TRADES: Final = (EXACT_TOLD, EXACT_CLEAN)
 _EXACT_TABLES: Final = _TABLES | {
     "trades_clean": EXACT_TRADES_CLEAN, "bars": EXACT_BARS, "daily": EXACT_DAILY
 }  # fmt: skip
@@ -67,7 +72,7 @@ _EPOCH: Final = date(1970, 1, 1)
 
 
 @dataclass(frozen=True, slots=True)
-class UnitPart:
+class ComputedPart:
     """`files` by table: of the unit, and trades of other dates of its source that speak of it. Instruments
     from `first` to before `end`, all without."""
 
@@ -84,13 +89,15 @@ class PartDone:
     alike: list[dict[str, Any]]  # what `market_totals` puts together
 
 
-def compute(part: UnitPart, location: Location, build_id: str) -> PartDone:
+def compute(part: ComputedPart, location: Location, build_id: str) -> PartDone:
     exact = _is_exact(part, location)
     with naming_damage(location, part.files), engine(exact=exact) as connection:
         _open(connection, part, location, exact=exact)
         for step in _EXACT_TRADES if exact else _TRADES:
             connection.execute(step, {"day": part.key.trade_date} if "$day" in step else None)
         alike = connection.sql(ALIKE).to_arrow_table().to_pylist()
+        if exact:
+            tell_money(alike, dict(connection.sql(TOLD_MONEY).fetchall()))
         connection.register("money", money_of_days(alike))
         for step in _EXACT_STEPS if exact else _STEPS:
             connection.execute(step)
@@ -100,7 +107,7 @@ def compute(part: UnitPart, location: Location, build_id: str) -> PartDone:
         return PartDone(files, alike)
 
 
-def _is_exact(part: UnitPart, location: Location) -> bool:
+def _is_exact(part: ComputedPart, location: Location) -> bool:
     """By the columns of its files: those of other units have none for exact values."""
     with naming_damage(location, part.files):
         for name in _EXACT_VALUES:
@@ -110,7 +117,7 @@ def _is_exact(part: UnitPart, location: Location) -> bool:
     return False
 
 
-def _open(connection: "DuckDBPyConnection", part: UnitPart, location: Location, *, exact: bool) -> None:
+def _open(connection: "DuckDBPyConnection", part: ComputedPart, location: Location, *, exact: bool) -> None:
     for name in INPUTS:
         source = dataset(location, find_table(name), part.files.get(name, []), with_seldom=exact)
         values = _EXACT_VALUES.get(name) if exact else None
@@ -121,7 +128,7 @@ def _open(connection: "DuckDBPyConnection", part: UnitPart, location: Location, 
         connection.execute(f"CREATE TEMP VIEW {name} AS SELECT * REPLACE ({values}) FROM stored_{name}")
 
 
-def _between(source: Any, part: UnitPart) -> Any:
+def _between(source: Any, part: ComputedPart) -> Any:
     if part.first is None or part.end is None:
         return source
     field = ds.field("security_id")
@@ -130,7 +137,12 @@ def _between(source: Any, part: UnitPart) -> Any:
 
 
 def _write(
-    connection: "DuckDBPyConnection", part: UnitPart, location: Location, name: str, query: str, build_id: str
+    connection: "DuckDBPyConnection",
+    part: ComputedPart,
+    location: Location,
+    name: str,
+    query: str,
+    build_id: str,
 ) -> list[DataFile]:
     table = find_table(name)
     order = ", ".join(f'"{column}"' for column in table.order)
@@ -157,12 +169,12 @@ def write_rows(
 
 def parts_of(
     key: UnitKey, files: dict[str, list[LiveFile]], intervals: Sequence[int], bounds: Sequence[int]
-) -> list[UnitPart]:
+) -> list[ComputedPart]:
     """`bounds` are instruments at which a further part begins."""
     if not bounds:
-        return [UnitPart(key, files, tuple(intervals))]
+        return [ComputedPart(key, files, tuple(intervals))]
     edges = [-(1 << 63), *bounds, (1 << 63) - 1]
-    return [UnitPart(key, files, tuple(intervals), first, end) for first, end in pairwise(edges)]
+    return [ComputedPart(key, files, tuple(intervals), first, end) for first, end in pairwise(edges)]
 
 
 # Computed tables of units whose rows have changed: tasks like any, run by whoever runs slices.
@@ -171,6 +183,7 @@ def parts_of(
 # A task holds the trades of its part in memory, about 400 bytes each. Every part reads all files of its unit,
 # so few and equal ones are best.
 PART_TRADES: Final = 500_000
+SHARED_TRADES: Final = 150_000  # from so many on there are two parts, for one core would wait for the other
 Files = dict[str, list[LiveFile]]
 Counted = dict[UnitKey, list[Any]]  # record batches that `Minutes` merges
 
@@ -183,7 +196,7 @@ def derive(
     """`late` are units of which only what comes from trades is made again; `counted` are latencies that need
     not be counted again."""
     counted = counted or {}
-    items: list[UnitPart | PacketFiles] = []
+    items: list[ComputedPart | PacketFiles] = []
     for key in (*units, *late):
         mine = _files_of(key, files)
         items += parts_of(key, mine, intervals, _bounds(location, mine["trades"], part_trades))
@@ -200,7 +213,7 @@ def derive(
     return found
 
 
-def _run(item: UnitPart | PacketFiles, location: Location, build_id: str) -> Any:
+def _run(item: ComputedPart | PacketFiles, location: Location, build_id: str) -> Any:
     give_back()
     if isinstance(item, PacketFiles):
         return count_packets(item, location)
@@ -247,10 +260,10 @@ def _files_of(key: UnitKey, files: Files) -> Files:
 def _bounds(location: Location, trades: Sequence[LiveFile], most: int) -> list[int]:
     """Instruments at which to cut so that parts have about as many trades. One instrument is never cut."""
     total = sum(file.rows for file in trades)
-    if total <= most:
+    if total <= min(most, SHARED_TRADES):
         return []
     ids = read(location, TRADES, trades, (), ["security_id"]).column(0).to_numpy()
     instruments, counts = np.unique(ids, return_counts=True)
-    parts = ceil(total / most)
+    parts = max(2, ceil(total / most))
     shares = (np.cumsum(counts) - counts) // ceil(total / parts)
     return [int(each) for each in instruments[1:][shares[1:] != shares[:-1]]]

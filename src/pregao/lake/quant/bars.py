@@ -154,9 +154,9 @@ def _divided(number: int, divisor: int) -> int:
     return (quotient + (2 * rest >= divisor)) * (-1 if number < 0 else 1)
 
 
-def _values(told: Array, volume: int, amount: int, *, exact: bool) -> dict[str, Any]:
+def _values(traded_prices: Array, volume: int, amount: int, *, exact: bool) -> dict[str, Any]:
     """Prices, volume, amount and VWAP; exactly too, and then the others where nothing is lost."""
-    prices = _prices(told, -8 if exact else -4)
+    prices = _prices(traded_prices, -8 if exact else -4)
     if not exact:
         return {
             **prices, "volume": volume, "amount": Decimal(amount).scaleb(-4), "vwap": average(amount, volume)
@@ -184,10 +184,16 @@ def _exact_average(amounts: Array, sizes: Array) -> Decimal | None:
     return Decimal(_divided(int(sum(amounts)), volume)).scaleb(-8) if volume else None
 
 
-def _prices(told: Array, exponent: int) -> dict[str, Decimal | None]:
-    if not len(told):
+def _prices(traded_prices: Array, exponent: int) -> dict[str, Decimal | None]:
+    if not len(traded_prices):
         return dict.fromkeys(_PRICES)
-    figures = dict(zip(_PRICES, (told[0], told.max(), told.min(), told[-1]), strict=True))
+    figures = dict(
+        zip(
+            _PRICES,
+            (traded_prices[0], traded_prices.max(), traded_prices.min(), traded_prices[-1]),
+            strict=True,
+        )
+    )
     return {name: Decimal(int(mantissa)).scaleb(exponent) for name, mantissa in figures.items()}
 
 

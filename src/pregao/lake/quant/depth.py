@@ -105,15 +105,15 @@ def _told(lake: "Lake", listing: SymbolListing) -> tuple[Any, Any]:
 def _states(lake: "Lake", listing: SymbolListing, rows: Any, every_ns: int | None) -> list[tuple[Any, Any]]:
     """Phase and state at each of the rows, which are in the order of the stream: after its message, or with
     an interval after its packet."""
-    told = _told_states(lake, listing)
+    messages_of_states = _told_states(lake, listing)
     places = rows.select(_PLACE)
     if every_ns is not None:  # after all messages of the packet
         at = places.schema.get_field_index("msg_index")
         places = places.set_column(at, places.schema.field(at), pa.nulls(rows.num_rows, pa.int32()))
-    whose = pa.array([*range(told.num_rows), *([-1] * rows.num_rows)])
-    both = pa.concat_tables([told.select(_PLACE), places]).append_column("whose", whose)
+    whose = pa.array([*range(messages_of_states.num_rows), *([-1] * rows.num_rows)])
+    both = pa.concat_tables([messages_of_states.select(_PLACE), places]).append_column("whose", whose)
     order = in_stream_order(both)["whose"].to_pylist()
-    messages = told.select(["scope", "state", "event"]).to_pylist()
+    messages = messages_of_states.select(["scope", "state", "event"]).to_pylist()
     found: list[tuple[Any, Any]] = []
     phase: Phase | None = None
     own: State | None = None
@@ -158,9 +158,9 @@ def _book_rows(stored: Any, changes: Any, security_id: int, system: str, *, exac
     sides = (actions == _CODES["DELETE_THRU"]) | (actions == _CODES["DELETE_FROM"])
     rows["kind"] = np.where(sides, Kind.SIDE, Kind.ORDER)
     rows["kind"][(actions == _EMPTY) | (actions == _RESET)] = Kind.EMPTY_BOOK
-    told = actions == _SNAPSHOT
-    first = told & (changes["entry"].to_numpy() == 0)
-    nothing = told & (rows["side"] == 0)  # an empty book tells no order
+    of_snapshot = actions == _SNAPSHOT
+    first = of_snapshot & (changes["entry"].to_numpy() == 0)
+    nothing = of_snapshot & (rows["side"] == 0)  # an empty book tells no order
     rows["kind"][nothing] = Kind.EMPTY_BOOK
     source = np.arange(len(rows))
     before = np.flatnonzero(first & ~nothing)
@@ -194,9 +194,9 @@ def _ends(changes: Any, source: Array, every_ns: int | None) -> tuple[Array, Arr
         packets = np.stack([changes["seq_version"].to_numpy(), changes["seq_num"].to_numpy()])
         apart = (np.diff(times) != 0) & (np.diff(packets) != 0).any(axis=0)
         ended = pc.fill_null(changes["end_of_event"], False).to_numpy(zero_copy_only=False)
-        told = np.diff(changes["entry"].to_numpy()) != 1  # a whole book has no marks of its own
+        entry_breaks = np.diff(changes["entry"].to_numpy()) != 1  # a whole book has no marks of its own
         snapshot = pc.equal(changes["action"], "SNAPSHOT").to_numpy(zero_copy_only=False)
-        last[:-1] = ended[:-1] | apart | (snapshot[:-1] & told)
+        last[:-1] = ended[:-1] | apart | (snapshot[:-1] & entry_breaks)
     # Of the rows made of one change the last counts; the stored book is looked at once, at its end.
     final = np.ones(len(source), bool)
     final[:-1] = np.diff(source) != 0
@@ -230,11 +230,11 @@ def _table(
     if every_ns is not None:
         columns["ts_sample"] = integers(samples[at])
     for side in _SIDES:
-        told = found[f"{side}s"]
+        of_side = found[f"{side}s"]
         for level in range(levels):
-            there = told["orders"][:, level] > 0
+            there = of_side["orders"][:, level] > 0
             price, size, orders = (
-                np.where(there, told[name][:, level], NULL) for name in ("price", "size", "orders")
+                np.where(there, of_side[name][:, level], NULL) for name in ("price", "size", "orders")
             )
             names = f"{side}_price_{level + 1}", f"{side}_size_{level + 1}"
             if exact:

@@ -77,8 +77,8 @@ def _of_listing(lake: "Lake", listing: SymbolListing) -> Array:
     trades = trades.append_column("action", pa.array(["TRADE"] * trades.num_rows, pa.string()))
     if sides:
         trades = trades.rename_columns({"aggressor": "side"})
-    told = in_stream_order(pa.concat_tables([mine, resets, trades], promote_options="permissive"))
-    return _array(told.to_pylist())
+    ordered = in_stream_order(pa.concat_tables([mine, resets, trades], promote_options="permissive"))
+    return _array(ordered.to_pylist())
 
 
 def _array(rows: list[dict[str, Any]]) -> Array:

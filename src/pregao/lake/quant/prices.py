@@ -36,16 +36,16 @@ _FACTORS: Final = pa.schema(
     ]
 )  # fmt: skip
 _ASOF: Final = """
-WITH told AS (
+WITH quoted AS (
     SELECT security_id, ts_event, {columns} FROM quotes WHERE ts_event IS NOT NULL AND {wanted}
     QUALIFY row_number() OVER (
         PARTITION BY security_id, ts_event
         ORDER BY ts_send DESC, seq_version DESC, seq_num DESC, msg_index DESC NULLS LAST
     ) = 1
 ), numbered AS (SELECT *, row_number() OVER () AS row_of_trade FROM trades)
-SELECT numbered.* EXCLUDE (row_of_trade), told.ts_event AS ts_quote, {told}
-FROM numbered ASOF LEFT JOIN told
-    ON numbered.security_id = told.security_id AND numbered.ts_event > told.ts_event
+SELECT numbered.* EXCLUDE (row_of_trade), quoted.ts_event AS ts_quote, {columns_of_quotes}
+FROM numbered ASOF LEFT JOIN quoted
+    ON numbered.security_id = quoted.security_id AND numbered.ts_event > quoted.ts_event
 ORDER BY row_of_trade
 """
 _QUOTE: Final = (
@@ -72,10 +72,10 @@ def asof(trades: Any, quotes: Any) -> Any:
         connection.register("quotes", quotes)
         chosen = (*_QUOTE, *_exact_columns(connection))
         names = {name: f"quote_{name}" if name == "quality" else name for name in chosen}
-        told = ", ".join(f"told.{name} AS {shown}" for name, shown in names.items())
+        of_quotes = ", ".join(f"quoted.{name} AS {shown}" for name, shown in names.items())
         has_streams = "md_stream" in connection.table("quotes").columns
         wanted = "coalesce(md_stream, 'E') = 'E'" if has_streams else "true"
-        query = _ASOF.format(columns=", ".join(chosen), told=told, wanted=wanted)
+        query = _ASOF.format(columns=", ".join(chosen), columns_of_quotes=of_quotes, wanted=wanted)
         return connection.sql(query).to_arrow_table()
 
 
@@ -93,10 +93,15 @@ def factors(lake: "Lake", symbol: str) -> Any:
     factor that follows, and the product of the factors of all later days. A pyarrow.Table."""
     rows: list[dict[str, Any]] = []
     for day in dates(lake):
-        told = _closings(lake, symbol, day)
-        if told is not None:
+        closing = _closings(lake, symbol, day)
+        if closing is not None:
             rows.append(
-                {"trade_date": day, "closing_price": told[0], "adjusted_before": told[1], "factor": None}
+                {
+                    "trade_date": day,
+                    "closing_price": closing[0],
+                    "adjusted_before": closing[1],
+                    "factor": None,
+                }
             )
     for before, row in pairwise(rows):
         row["factor"] = _factor(symbol, before, row)
@@ -130,9 +135,9 @@ def _closings(lake: "Lake", symbol: str, day: date) -> tuple[Decimal | None, Dec
     if not lake.arrow("instruments", where, columns=["security_id"]).num_rows:
         return None
     columns = ["ts_send", "seq_num", "origin", "price"]
-    told = lake.arrow("statistics", {**where, "kind": "CLOSING"}, columns=columns).to_pylist()
+    rows = lake.arrow("statistics", {**where, "kind": "CLOSING"}, columns=columns).to_pylist()
     found: dict[str, Decimal | None] = {}
-    for row in sorted(told, key=lambda row: (row["ts_send"] or 0, row["seq_num"])):
+    for row in sorted(rows, key=lambda row: (row["ts_send"] or 0, row["seq_num"])):
         found[row["origin"]] = row["price"]
     return found.get("DAILY"), found.get("PREVIOUS_DAY")
 

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from pregao.extras import name_missing_extra
 from pregao.feeds.registry import DEFAULT, load_system
 from pregao.model.errors import ConfigurationError
+from pregao.model.fixed_income import RATES
 from pregao.model.rows import NULL, ROW, Flag, Kind
 
 if TYPE_CHECKING:
@@ -85,7 +86,8 @@ def _with_floats(table: Any) -> Any:
 # Orders of tables as the rows that books are made of.
 
 
-_BY_POSITION = int(Flag.BY_POSITION)
+_BY_POSITION, _IN_RATES = int(Flag.BY_POSITION), int(Flag.IN_RATES)
+_RATES = [kind.name for kind in RATES]
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
@@ -131,11 +133,14 @@ def _order_flags(table: Any, positions: Array, system: str) -> Array:
         with suppress(ConfigurationError):
             chosen = load_system(system)
     by_position: Array = np.where(positions > 0, _BY_POSITION, 0).astype(np.uint8)
+    if "price_kind" in table.schema.names:
+        in_rates = pc.fill_null(pc.is_in(table["price_kind"].cast(pa.string()), pa.array(_RATES)), False)
+        by_position |= np.where(in_rates.to_numpy() & (positions > 0), _IN_RATES, 0).astype(np.uint8)
     if not isinstance(chosen, OrderingSystem):
         return by_position
     versions = table["wire_version"]
-    told = chosen.order_flags(pc.fill_null(versions, 0).to_numpy())
-    return np.where(versions.is_valid().to_numpy(), told, by_position) if versions.null_count else told
+    flags = chosen.order_flags(pc.fill_null(versions, 0).to_numpy())
+    return np.where(versions.is_valid().to_numpy(), flags, by_position) if versions.null_count else flags
 
 
 def _side(column: Any) -> Array:

@@ -71,6 +71,11 @@ class SliceFindings:
         self.add(place, machine, "DAMAGED_INPUT", severity="ERROR", stream="INCREMENTAL", msg_index=index,
                  count=1, detail=detail)  # fmt: skip
 
+    def unknown(self, place: int, detail: str, index: int, machine: "SliceMachine") -> None:
+        """A value that nobody knows, or an entry that nobody can read and that is no book's."""
+        self.add(place, machine, "UNKNOWN_VALUE", severity="WARNING", stream="INCREMENTAL", msg_index=index,
+                 count=1, detail=detail)  # fmt: skip
+
 
 ORDERS, TRADES, EXECUTIONS, STATISTICS, BANDS, IMBALANCES, STATES, INDICES, VOLATILITIES = range(9)
 _KINDS: Final[dict[int, tuple[Kind, ...]]] = {

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from pregao.kernel_context import Context
+from pregao.kernels import Context
 from pregao.lake.errors import LakeDamagedError
 from pregao.lake.plan.captures import channel_reader
 from pregao.lake.plan.index import Array

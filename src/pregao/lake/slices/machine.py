@@ -23,6 +23,7 @@ from pregao.lake.plan.captures import channel_reader
 from pregao.lake.plan.index import NUMBER_BITS, Array
 from pregao.lake.plan.slicing import FROM_FIRST, Slice
 from pregao.lake.slices.buffers import EXECUTIONS, ORDERS, RowBuffers, SliceFindings, Stretch
+from pregao.lake.slices.crossed import CrossedBooks
 from pregao.lake.slices.feeds import Merged, gaps_of
 from pregao.lake.slices.healing import Healing
 from pregao.lake.slices.kernels.books import CONTEXT_FIELDS, EVENT, SAMPLES_FULL, take_rows
@@ -40,7 +41,7 @@ from pregao.lake.slices.loops import (
     WaitingSnapshots,
 )
 from pregao.lake.slices.made_rows import Samples
-from pregao.lake.slices.states import CrossedBooks, TradingStates
+from pregao.lake.slices.states import TradingStates
 from pregao.lake.slices.stored import StoredBooks, UnitEnding, ending_of
 from pregao.lake.tables.analytics import Quality
 from pregao.model.market import DefinitionAction
@@ -132,7 +133,8 @@ class SliceMachine:
             self._take(reading.rows)
             for fault in reading.faults:
                 place = int(merged.place[carried + fault.packet])
-                self.findings.damaged(place, self.fault_text(fault), fault.index, self)
+                tell = self.findings.damaged if fault.lost else self.findings.unknown
+                tell(place, self.fault_text(fault), fault.index, self)
             if reading.whole:
                 break
             if self.buffers.count(ORDERS) >= most_orders and not self.context["execution"]:
@@ -142,7 +144,8 @@ class SliceMachine:
 
     def fault_text(self, fault: RowFault) -> str:
         """What is wrong with a unit of this window, for people."""
-        return fault.fault.name.lower()
+        name = fault.fault.name.lower()
+        return f"{name}: {fault.detail}" if fault.detail else name
 
     def _begin_window(self, following: Merged, going_on: Rows | None) -> None:
         """The next packets, behind those that are still spoken of: the last, and that of the execution which

@@ -6,7 +6,7 @@ import numpy as np
 
 from pregao.books import layout as t
 from pregao.books.store import BookStore
-from pregao.kernel_context import Context
+from pregao.kernels import Context
 from pregao.lake.plan.index import Array
 from pregao.lake.plan.slicing import Slice
 from pregao.lake.slices.feeds import Merged

@@ -188,7 +188,9 @@ def _orders(store: "BookStore", numbers: Array, slots: list[Array], counts: Arra
     """Of both sides of all these books, one side after the other."""
     sides, each = counts.ravel(), np.concatenate(slots)
     policies = [store.policy(number, side) for number in numbers.tolist() for side in Side]
-    by_position = np.repeat([policy is SidePolicy.BY_POSITION for policy in policies], sides)
+    positions_told = (SidePolicy.BY_POSITION, SidePolicy.BY_RATE)
+    by_position = np.repeat([policy in positions_told for policy in policies], sides)
+    in_rates = np.repeat([policy is SidePolicy.BY_RATE for policy in policies], sides)
     rows = np.zeros(len(each), ROW)
     for name in ("id", "price", "size", "inserted_ns", "firm"):
         rows[name] = each[name]
@@ -199,6 +201,7 @@ def _orders(store: "BookStore", numbers: Array, slots: list[Array], counts: Arra
     rows["position"] = np.where(by_position, positions, 0)
     implied = np.where(each["flags"] & t.SLOT_IMPLIED, int(Flag.IMPLIED), 0)
     rows["flags"] = implied | np.where(by_position, int(Flag.BY_POSITION), 0)
+    rows["flags"] |= np.where(in_rates, int(Flag.IN_RATES), 0).astype(np.uint8)
     return rows
 
 

@@ -13,7 +13,7 @@ from pregao.captures.runs import CapturePart
 from pregao.captures.streams import CaptureStreams
 from pregao.feeds.registry import load_columns
 from pregao.io.captures import open_capture
-from pregao.lake.source.reader import Request
+from pregao.lake.source.reader import SourceRequest
 from pregao.model.errors import ConfigurationError
 from pregao.model.streams import Destination, Feed, Stream
 
@@ -30,7 +30,7 @@ Row = tuple[Any, ...]
 _LARGEST: Final = (1 << 63) - 1
 
 
-def batches(request: Request, path: str, part: CapturePart | None = None) -> Iterator[Any]:
+def batches(request: SourceRequest, path: str, part: CapturePart | None = None) -> Iterator[Any]:
     rows: list[Row] = []
     for row in MessageReader(request, path, part).rows():
         rows.append(row)
@@ -51,7 +51,7 @@ def _batch(rows: list[Row]) -> Any:
 class MessageReader:
     """One pass over one capture."""
 
-    def __init__(self, request: Request, path: str, part: CapturePart | None = None) -> None:
+    def __init__(self, request: SourceRequest, path: str, part: CapturePart | None = None) -> None:
         selection = Selection(
             request.channels, request.templates, streams=request.streams, since_ns=request.since_ns,
             until_ns=request.until_ns, only_marked=True,
@@ -99,7 +99,7 @@ _WIDER: Final = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): p
 class TableReader:
     """Arrow batches of one table of one capture after another."""
 
-    def __init__(self, request: Request, rows: int | None = None) -> None:
+    def __init__(self, request: SourceRequest, rows: int | None = None) -> None:
         self._request = request
         self._reader = load_columns(request.system).columns(request.load_schema(), rows or request.rows)
         tables = self._reader.tables()
@@ -154,7 +154,7 @@ def _shaped(path: str, rows: Any) -> Any:
     return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
 
-def schema_of(request: Request) -> Any:
+def schema_of(request: SourceRequest) -> Any:
     return spark_schema(TableReader(request, rows=1).schema)
 
 

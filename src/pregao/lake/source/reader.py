@@ -38,7 +38,7 @@ DEFAULT_ROWS: Final = 1 << 15  # of a batch
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class SourceRequest:
     """`message` is the table whose columns are wanted, "" for rows of all messages."""
 
     paths: tuple[str, ...]
@@ -62,7 +62,7 @@ class Request:
         return None if self.config is None else load_channels(self.config)
 
 
-def request_of(options: Mapping[str, str]) -> Request:
+def request_of(options: Mapping[str, str]) -> SourceRequest:
     given = {name.lower(): text for name, text in options.items()}
     for name in sorted(given.keys() - set(KNOWN)):
         raise ConfigurationError(f"umdf has no such option; there are {', '.join(KNOWN[2:])}", key=name)
@@ -70,7 +70,7 @@ def request_of(options: Mapping[str, str]) -> Request:
     if not paths:
         raise ConfigurationError("umdf needs captures: load(path)", key="path")
     schema_file = given.get("schema", "")
-    request = Request(
+    request = SourceRequest(
         tuple(paths), schema=read_small_file(schema_file) if schema_file else None, schema_file=schema_file,
         config=read_small_file(given["config"]) if "config" in given else None,
         system=given.get("system", DEFAULT),
@@ -88,7 +88,7 @@ def request_of(options: Mapping[str, str]) -> Request:
     )  # fmt: skip
 
 
-def captures_of(request: Request) -> list[str]:
+def captures_of(request: SourceRequest) -> list[str]:
     """Files as given, those below folders, and what patterns match."""
     found: list[str] = []
     for path in request.paths:
@@ -125,10 +125,10 @@ def _time(text: str, option: str) -> int:
     if text.strip().isdigit():
         return int(text)
     try:
-        told = datetime.fromisoformat(text.strip())
+        moment = datetime.fromisoformat(text.strip())
     except ValueError:
         raise ConfigurationError(f"{text!r} is no time as 2026-11-16T13:00:00", key=option) from None
-    since = (told if told.tzinfo else told.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
+    since = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
     return (since.days * 86_400 + since.seconds) * 1_000_000_000 + since.microseconds * 1_000
 
 
@@ -179,7 +179,7 @@ class CapturePartition(InputPartition):
 
 
 class UmdfReader(DataSourceReader):
-    def __init__(self, request: "Request") -> None:
+    def __init__(self, request: "SourceRequest") -> None:
         self._request = request
 
     def partitions(self) -> Sequence[InputPartition]:

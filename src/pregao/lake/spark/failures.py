@@ -34,7 +34,7 @@ def in_one_line() -> Iterator[None]:
             raise
         if was_interrupted(error):
             raise KeyboardInterrupt from error
-        raise told(error) from error
+        raise named_failure(error) from error
 
 
 def is_sparks(error: Exception) -> bool:
@@ -81,7 +81,7 @@ def _not_of_py4j(record: logging.LogRecord) -> bool:
     return "py4j" not in record.pathname
 
 
-def told(error: Exception) -> LakeError:
+def named_failure(error: Exception) -> LakeError:
     """The same failure, for people."""
     text = str(error)
     ours = _OURS.search(text)

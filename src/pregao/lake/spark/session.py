@@ -165,8 +165,8 @@ def session_settings(
     elif archive:
         chosen["spark.archives"] = f"{archive}#{ARCHIVE_FOLDER}"
     if not is_local:
-        told = {name: os.environ[name] for name in _STORE_SETTINGS if name in os.environ}
-        chosen |= {f"spark.executorEnv.{name}": value for name, value in told.items()}
+        of_store = {name: os.environ[name] for name in _STORE_SETTINGS if name in os.environ}
+        chosen |= {f"spark.executorEnv.{name}": value for name, value in of_store.items()}
     if memory:
         chosen["spark.driver.memory"] = memory
     java = [text for text in (chosen[_JAVA_OPTIONS], settings.get(_JAVA_OPTIONS)) if text]

@@ -69,10 +69,10 @@ class LogEntry:
         when somebody asks for its file."""
         added, removed = dict[str, str](), list[str]()
         for line in self._lines:
-            path = path_in_line(line, _ADD)
+            path = path_in(line, _ADD)
             if path is not None:
                 added[path] = line
-            elif (path := path_in_line(line, _REMOVE)) is not None:
+            elif (path := path_in(line, _REMOVE)) is not None:
                 removed.append(path)
             else:
                 action = json.loads(line)
@@ -100,7 +100,7 @@ class Tail:
         self.balance += len(added) - len(removed)
 
 
-def path_in_line(line: str, start: str) -> str | None:
+def path_in(line: str, start: str) -> str | None:
     """The path of a line that is whole, if it is written as usual."""
     if not line.startswith(start) or not line.endswith(_END):
         return None

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pregao.lake.errors import LakeConflictError, LakeError
 from pregao.lake.plan.stored import Stored
-from pregao.lake.spark.failures import told as told_in_one_line
+from pregao.lake.spark.failures import named_failure
 from pregao.lake.streaming import indexes
 from pregao.lake.streaming.source import FORMAT, LOG, BatchReport, FolderSource
 
@@ -131,7 +131,7 @@ class LakeStreaming:
             raise self._failure
         error = query.exception()
         if error is not None and self._failure is None:
-            raise told_in_one_line(error) from error
+            raise named_failure(error) from error
 
 
 def _was_too_slow(query: "StreamingQuery") -> bool:

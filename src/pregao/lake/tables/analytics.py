@@ -66,8 +66,8 @@ DAILY: Final = Table(
     with_lineage(
         *(Column(name, type_, "from trades_clean") for name, type_ in _SESSION_FIGURES),
         *exact_of(_EXACT_FIGURES),
-        Column("amount", AMOUNT, "money, with multiplier and price divisor; null if of several currencies, or"
-               " if its prices are rates or percentages"),
+        Column("amount", AMOUNT, "money, with multiplier and price divisor; null if of several currencies; of"
+               " rates and percentages what the exchange told last (`totals`), null if it told nothing"),
         Column("currency", NAME, "of the amount, as the definition says"),
         *(Column(f"b3_{name}", type_, "as B3 sent it") for name, type_ in _SESSION_FIGURES),
         Column("b3_close", FINE_PRICE),

@@ -9,7 +9,7 @@ import numpy as np
 from pregao.books.store import BookStore
 from pregao.feeds.port import RecoveryPolicy
 from pregao.feeds.registry import load_tabled_system
-from pregao.kernel_context import Context
+from pregao.kernels import Context
 from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK
 from pregao.lake.plan.slicing import Slice
 from pregao.lake.slices.feeds import Merged

@@ -15,7 +15,7 @@ from pregao.lake.plan.marks import PlacedNews, Symbols, Version
 from pregao.lake.plan.presence import difference, holes, lost_beginnings
 from pregao.lake.plan.slicing import TO_LAST
 from pregao.lake.plan.units import LakeUnit
-from pregao.lake.slices.states import join_crossed
+from pregao.lake.slices.crossed import join_crossed
 from pregao.lake.tables.analytics import QUALITY, Quality
 from pregao.lake.tables.instruments import INSTRUMENTS
 from pregao.lake.tables.messages import NEWS

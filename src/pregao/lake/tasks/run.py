@@ -136,15 +136,18 @@ class SliceTarget:
                 self.done.counts[table.name] += rows.num_rows
                 if rows.num_rows:
                     if not writers or not writers[-1].can_hold(rows):
-                        writers.append(closing.enter_context(self._writer(table, rows.schema)))
+                        writers.append(closing.enter_context(self._writer(table, rows)))
                     writers[-1].write(rows)
                 self.clock.lap("parquet")
         self.done.files += [writer.file for writer in writers]
         self.clock.lap("parquet")
 
-    def _writer(self, table: Table, schema: Any) -> FileWriter:
-        label = f"slice-{self.slice.number:04}"
-        return FileWriter(self.location, table, self.slice.key.partition, label=label, schema=schema)
+    def _writer(self, table: Table, first: Any) -> FileWriter:
+        """`first`: the rows that it begins with."""
+        return FileWriter(
+            self.location, table, self.slice.key.partition, label=f"slice-{self.slice.number:04}",
+            schema=first.schema, expected_rows=first.num_rows,
+        )  # fmt: skip
 
 
 def write_stretch(target: SliceTarget, stretch: b.Stretch, lineage: Lineage) -> None:

@@ -148,8 +148,8 @@ def rates(report: "BuildReport") -> str:
 
 def times(seconds: dict[str, float]) -> str:
     """Where the time went."""
-    told = ", ".join(f"{_STEPS.get(step, step)} {each:.1f}" for step, each in seconds.items())
-    return f"{sum(seconds.values()):.1f} s ({told})"
+    steps = ", ".join(f"{_STEPS.get(step, step)} {each:.1f}" for step, each in seconds.items())
+    return f"{sum(seconds.values()):.1f} s ({steps})"
 
 
 # What is in a lake: its tables, its versions.

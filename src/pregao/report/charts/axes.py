@@ -21,7 +21,7 @@ _STEPS: Final = tuple(
 
 
 @dataclass(frozen=True)
-class Scale:
+class AxisScale:
     """From values to pixels; `low` may be at the bottom (y) or the left (x)."""
 
     low: float
@@ -34,8 +34,8 @@ class Scale:
         return self.first + (value - self.low) / span * (self.last - self.first)
 
 
-def time_scale(start_ns: int, end_ns: int) -> Scale:
-    return Scale(float(start_ns), float(max(end_ns, start_ns + 1)), LEFT, WIDTH - RIGHT)
+def time_scale(start_ns: int, end_ns: int) -> AxisScale:
+    return AxisScale(float(start_ns), float(max(end_ns, start_ns + 1)), LEFT, WIDTH - RIGHT)
 
 
 def nice_ticks(low: float, high: float, wanted: int = 4) -> list[float]:
@@ -67,7 +67,7 @@ def time_ticks(start_ns: int, end_ns: int, wanted: int = 9) -> list[int]:
     return list(range(first, end_ns + 1, step))
 
 
-def time_axis(scale: Scale, bottom: float) -> Markup:
+def time_axis(scale: AxisScale, bottom: float) -> Markup:
     """Times below the chart, seconds only where minutes would repeat."""
     start, end = round(scale.low), round(scale.high)
     ticks = time_ticks(start, end)
@@ -82,7 +82,7 @@ def time_axis(scale: Scale, bottom: float) -> Markup:
     return join(parts)
 
 
-def value_axis(scale: Scale, ticks: Sequence[float], text: Callable[[float], str]) -> Markup:
+def value_axis(scale: AxisScale, ticks: Sequence[float], text: Callable[[float], str]) -> Markup:
     """Faint lines across, numbers to the left."""
     parts: list[Markup] = []
     for value in ticks:
@@ -135,7 +135,7 @@ def column_chart(
     across = time_scale(start, end)
     ticks = nice_ticks(0, max(1, usual_most([value for _, value in values])))
     most = ticks[-1]
-    up = Scale(0, most, bottom, TOP)
+    up = AxisScale(0, most, bottom, TOP)
     width = max(across(start + length_ns) - across(start), 0.5)
     gap = 1.0 if width > 4 else 0.0  # a sliver of surface between columns that are wide enough
     columns = [(across(at) + gap / 2, width - gap, up(min(value, most))) for at, value in values]
@@ -151,7 +151,7 @@ def column_chart(
 
 
 def _beyond(
-    values: Sequence[tuple[int, int]], most: float, across: Scale, text: Callable[[float], str]
+    values: Sequence[tuple[int, int]], most: float, across: AxisScale, text: Callable[[float], str]
 ) -> Markup:
     """The numbers of columns that go on above the chart, where there is room for them."""
     parts: list[Markup] = []

@@ -10,7 +10,7 @@ from pregao.report.charts.axes import (
     RIGHT,
     TOP,
     WIDTH,
-    Scale,
+    AxisScale,
     chart,
     column_path,
     hits,
@@ -38,10 +38,10 @@ def day_chart(
 ) -> Markup:
     """A column for each day, in the order given; a day of which nothing is known has an empty place."""
     bottom = HEIGHT - BELOW
-    across = Scale(0, len(values), LEFT, min(WIDTH - RIGHT, LEFT + _WIDEST * 1.5 * len(values)))
+    across = AxisScale(0, len(values), LEFT, min(WIDTH - RIGHT, LEFT + _WIDEST * 1.5 * len(values)))
     known = [(place, each.value) for place, each in enumerate(values) if each.value is not None]
     ticks = nice_ticks(0, usual_most([value for _, value in known]) or 1)
-    up = Scale(0, ticks[-1], bottom, TOP)
+    up = AxisScale(0, ticks[-1], bottom, TOP)
     room = across(1) - across(0)
     width = min(room * (0.8 if room > 4 else 1.0), _WIDEST)
     columns = [
@@ -59,7 +59,7 @@ def day_chart(
     )  # fmt: skip
 
 
-def _axis(values: Sequence[DayValue], across: Scale, bottom: float) -> Markup:
+def _axis(values: Sequence[DayValue], across: AxisScale, bottom: float) -> Markup:
     """As many dates as there is room for; the first is always told."""
     every = max(1, -(-len(values) * int(_NAME_WIDTH) // max(1, int(across.last - across.first))))
     parts = [tag("line", x1=across.first, x2=across.last, y1=bottom, y2=bottom, class_="axis")]

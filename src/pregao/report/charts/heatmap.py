@@ -6,7 +6,7 @@ from math import log
 from pregao.report.charts.axes import (
     BELOW,
     TOP,
-    Scale,
+    AxisScale,
     chart,
     hits,
     nice_ticks,
@@ -27,7 +27,7 @@ def depth_chart(depth: DepthChart) -> Markup:
     end = depth.start_ns + depth.column_ns * len(depth.columns)
     across = time_scale(depth.start_ns, end)
     low, high = depth.lowest / _SCALE, (depth.lowest + depth.rows * depth.row_height) / _SCALE
-    up = Scale(low, high, bottom, TOP)
+    up = AxisScale(low, high, bottom, TOP)
     ticks = [each for each in nice_ticks(low, high, 6) if low <= each <= high]
     starts = [depth.start_ns + place * depth.column_ns for place in range(len(depth.columns))]
     edges = [(across(at), across(at + depth.column_ns)) for at in starts]
@@ -44,7 +44,7 @@ def depth_chart(depth: DepthChart) -> Markup:
     )  # fmt: skip
 
 
-def _stale(depth: DepthChart, across: Scale, bottom: float) -> Markup:
+def _stale(depth: DepthChart, across: AxisScale, bottom: float) -> Markup:
     parts = []
     for start, end in depth.stale:
         left, right = (min(max(across(at), across.first), across.last) for at in (start, end))
@@ -65,7 +65,7 @@ def _steps(depth: DepthChart) -> tuple[int, int]:
     return sizes[len(sizes) // 20], sizes[-1 - len(sizes) // 50]
 
 
-def _cells(depth: DepthChart, edges: list[tuple[float, float]], up: Scale) -> Markup:
+def _cells(depth: DepthChart, edges: list[tuple[float, float]], up: AxisScale) -> Markup:
     """One path a shade; equal neighbours in a row are one rectangle."""
     least, most = _steps(depth)
     drawn: dict[str, list[str]] = {}
@@ -101,7 +101,7 @@ def _shade(size: int, least: int, most: int) -> int:
     return min(int(log(size / least) / log(most / least) * STEPS), STEPS - 1)
 
 
-def _best(depth: DepthChart, edges: list[tuple[float, float]], up: Scale) -> Markup:
+def _best(depth: DepthChart, edges: list[tuple[float, float]], up: AxisScale) -> Markup:
     """Where both sides are: a line in the middle of the best prices."""
     parts: list[str] = []
     drawing = False

@@ -9,7 +9,7 @@ from pregao.report.charts.axes import (
     RIGHT,
     TOP,
     WIDTH,
-    Scale,
+    AxisScale,
     chart,
     hits,
     nice_ticks,
@@ -18,6 +18,7 @@ from pregao.report.charts.axes import (
     usual_most,
     value_axis,
 )
+from pregao.report.gathering.built import source_word
 from pregao.report.gathering.health import DoubtSpan
 from pregao.report.markup import Markup, clock, duration, join, number, of, tag
 
@@ -39,10 +40,10 @@ def line_chart(
     times = sorted({at for line in lines for at, _ in line.points})
     values = [value for line in lines for _, value in line.points if value is not None]
     bottom = HEIGHT - BELOW
-    across = Scale(times[0], times[-1] + step_ns, LEFT, WIDTH - RIGHT - _NAMES)
+    across = AxisScale(times[0], times[-1] + step_ns, LEFT, WIDTH - RIGHT - _NAMES)
     below = -usual_most([-value for value in values if value < 0])
     ticks = nice_ticks(min(0.0, below), max(0.0, usual_most(values)) or 1.0)
-    up = Scale(ticks[0], ticks[-1], bottom, TOP)
+    up = AxisScale(ticks[0], ticks[-1], bottom, TOP)
     known = [dict(line.points) for line in lines]
     tips = [
         "\n".join(
@@ -64,7 +65,7 @@ def line_chart(
     )  # fmt: skip
 
 
-def _path(line: ChartLine, across: Scale, up: Scale, step_ns: int) -> str:
+def _path(line: ChartLine, across: AxisScale, up: AxisScale, step_ns: int) -> str:
     parts: list[str] = []
     before: int | None = None
     for at, value in line.points:
@@ -81,11 +82,11 @@ def _path(line: ChartLine, across: Scale, up: Scale, step_ns: int) -> str:
     return "".join(parts)
 
 
-def _inside(value: float, up: Scale) -> float:
+def _inside(value: float, up: AxisScale) -> float:
     return up(min(max(value, up.low), up.high))
 
 
-def _beyond(line: ChartLine, across: Scale, up: Scale, step_ns: int) -> Markup:
+def _beyond(line: ChartLine, across: AxisScale, up: AxisScale, step_ns: int) -> Markup:
     """A mark at the edge where a value lies outside the chart; its tip tells the value."""
     marks = [
         f"M{number(across(at + step_ns / 2) - 4)} {number(_inside(value, up) - way)}"
@@ -97,7 +98,7 @@ def _beyond(line: ChartLine, across: Scale, up: Scale, step_ns: int) -> Markup:
     return tag("path", d="".join(marks), class_=f"beyond {line.class_.split()[0]}") if marks else join(())
 
 
-def _names(lines: Sequence[ChartLine], up: Scale) -> Markup:
+def _names(lines: Sequence[ChartLine], up: AxisScale) -> Markup:
     """Beside the last value of each line, pushed apart where they would overlap; in the ink of text."""
     ends = [
         (_inside(values[-1], up), line)
@@ -130,17 +131,16 @@ NAMES = {
 }  # fmt: skip
 
 
-def lane_chart(spans: Sequence[DoubtSpan], channels: Sequence[int], times_shown: tuple[int, int]) -> Markup:
-    height = _TOP + LANE * len(channels) + BELOW
+def lane_chart(spans: Sequence[DoubtSpan], sources: Sequence[str], times_shown: tuple[int, int]) -> Markup:
+    height = _TOP + LANE * len(sources) + BELOW
     across = time_scale(*times_shown)
     parts: list[Markup] = []
-    for place, channel in enumerate(channels):
+    for place, source in enumerate(sources):
         top = _TOP + place * LANE
         width = WIDTH - LEFT - RIGHT
         parts.append(tag("rect", x=LEFT, y=top + 3, width=width, height=LANE - 6, class_="lane"))
-        label = f"{channel}"
-        parts.append(tag("text", label, x=LEFT - 8, y=top + LANE / 2 + 4, class_="tick", text_anchor="end"))
-        mine = [span for span in spans if span.channel == channel]
+        parts.append(tag("text", source, x=LEFT - 8, y=top + LANE / 2 + 4, class_="tick", text_anchor="end"))
+        mine = [span for span in spans if span.source == source]
         # Long and pale first, so that what is short and matters lies on top.
         for finding in ("STALE_SPAN", "HEAL", "CROSSED_BOOK", "FEEDS_DIFFER", "SNAPSHOT_MISMATCH", "GAP"):
             parts += [_mark(span, across, top) for span in mine if span.finding == finding]
@@ -148,13 +148,13 @@ def lane_chart(spans: Sequence[DoubtSpan], channels: Sequence[int], times_shown:
                 ends = sorted({span.end_ns for span in mine if span.finding == finding})
                 parts += [_healed(at, across, top) for at in ends]
     times = f"from {clock(times_shown[0])} to {clock(times_shown[1])}"
-    about = f"{of(len(spans), 'finding')} on {of(len(channels), 'channel')} {times}."
-    bottom = _TOP + LANE * len(channels)
+    about = f"{of(len(spans), 'finding')} on {of(len(sources), source_word(sources))} {times}."
+    bottom = _TOP + LANE * len(sources)
     axis = time_axis(across, bottom)
     return chart("Where data were missing", about, height, join(parts), axis, key="lanes")
 
 
-def _mark(span: DoubtSpan, across: Scale, top: float) -> Markup:
+def _mark(span: DoubtSpan, across: AxisScale, top: float) -> Markup:
     left, right = across(span.start_ns), across(span.end_ns)
     whose = f": {span.symbol}" if span.symbol else ""
     tip = f"{NAMES[span.finding]}{whose}\n{clock(span.start_ns, seconds=True)}"
@@ -170,7 +170,7 @@ def _mark(span: DoubtSpan, across: Scale, top: float) -> Markup:
     )  # fmt: skip
 
 
-def _healed(at_ns: int, across: Scale, top: float) -> Markup:
+def _healed(at_ns: int, across: AxisScale, top: float) -> Markup:
     """Where a snapshot told books again: green, at the end of what was stale."""
     return tag(
         "rect", x=across(at_ns) - 1.5, y=top + 7, width=3.0, height=LANE - 14, rx=1.5, class_="mark healed"

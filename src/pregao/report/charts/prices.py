@@ -5,7 +5,7 @@ from decimal import Decimal
 from pregao.report.charts.axes import (
     BELOW,
     TOP,
-    Scale,
+    AxisScale,
     chart,
     column_path,
     hits,
@@ -29,11 +29,11 @@ def candle_chart(prices: PriceChart) -> Markup:
     low, high = min(each.low for each in candles), max(each.high for each in candles)
     margin = max(float(high - low) * 0.04, 0.005)
     ticks = nice_ticks(float(low) - margin, float(high) + margin, 5)
-    up = Scale(float(low) - margin, float(high) + margin, PRICE_HEIGHT, TOP)
+    up = AxisScale(float(low) - margin, float(high) + margin, PRICE_HEIGHT, TOP)
     inside = [each for each in ticks if up.low <= each <= up.high]
     bottom = HEIGHT - BELOW
     most = nice_ticks(0, max(1, *(each.volume for each in candles)), 2)
-    volume = Scale(0, most[-1], bottom, PRICE_HEIGHT + _BETWEEN)
+    volume = AxisScale(0, most[-1], bottom, PRICE_HEIGHT + _BETWEEN)
     width = across(candles[0].start_ns + length) - across(candles[0].start_ns)
     edges = [(across(each.start_ns), across(each.start_ns + length)) for each in candles]
     columns = [
@@ -54,7 +54,7 @@ def candle_chart(prices: PriceChart) -> Markup:
     )  # fmt: skip
 
 
-def _bodies(candles: tuple[Candle, ...], edges: list[tuple[float, float]], up: Scale) -> Markup:
+def _bodies(candles: tuple[Candle, ...], edges: list[tuple[float, float]], up: AxisScale) -> Markup:
     """Up is hollow and blue, down is full and red: told by shape as well as by colour."""
     paths: dict[str, list[str]] = {"up": [], "down": []}
     wicks: dict[str, list[str]] = {"up": [], "down": []}
@@ -100,10 +100,12 @@ def auction_chart(auction: Auction) -> Markup:
     if auction.price is not None:
         seen.append(float(auction.price))
     margin = max((max(seen) - min(seen)) * 0.1, 0.01)
-    up = Scale(min(seen) - margin, max(seen) + 2.5 * margin, AUCTION_PRICE_HEIGHT, TOP)  # room for its words
+    up = AxisScale(
+        min(seen) - margin, max(seen) + 2.5 * margin, AUCTION_PRICE_HEIGHT, TOP
+    )  # room for its words
     ticks = [each for each in nice_ticks(up.low, up.high, 4) if up.low <= each <= up.high]
     most = nice_ticks(0, max(1, *(point.size for point in auction.path), auction.size or 0), 2)
-    sizes = Scale(0, most[-1], bottom, AUCTION_PRICE_HEIGHT + _BETWEEN)
+    sizes = AxisScale(0, most[-1], bottom, AUCTION_PRICE_HEIGHT + _BETWEEN)
     stops = [*(point.ts for point in auction.path[1:]), end]
     edges = [
         (across(point.ts), across(stop)) for point, stop in zip(auction.path, stops, strict=True)
@@ -126,7 +128,7 @@ def _about(auction: Auction) -> str:
     return f"{text}; {auction.size or 0:,} traded at {price(auction.price)}."
 
 
-def _steps(path: tuple[Point, ...], edges: list[tuple[float, float]], up: Scale) -> str:
+def _steps(path: tuple[Point, ...], edges: list[tuple[float, float]], up: AxisScale) -> str:
     parts = [
         f"{'L' if place else 'M'}{number(left)} {number(up(float(point.price)))}H{number(right)}"
         for place, (point, (left, right)) in enumerate(zip(path, edges, strict=True))
@@ -134,14 +136,14 @@ def _steps(path: tuple[Point, ...], edges: list[tuple[float, float]], up: Scale)
     return "".join(parts)
 
 
-def _area(path: tuple[Point, ...], edges: list[tuple[float, float]], up: Scale, bottom: float) -> str:
+def _area(path: tuple[Point, ...], edges: list[tuple[float, float]], up: AxisScale, bottom: float) -> str:
     return "".join(
         f"M{number(left)} {number(bottom)}V{number(up(point.size))}H{number(right)}V{number(bottom)}z"
         for point, (left, right) in zip(path, edges, strict=True)
     )
 
 
-def _uncross(auction: Auction, across: Scale, up: Scale) -> Markup:
+def _uncross(auction: Auction, across: AxisScale, up: AxisScale) -> Markup:
     if auction.price is None or auction.end_ns is None:
         return join(())
     x, y = across(auction.end_ns), up(float(auction.price))

@@ -10,7 +10,7 @@ import numpy as np
 
 from pregao.lake.tables.analytics import Quality
 from pregao.model.scales import PERCENT_KINDS as _PERCENT
-from pregao.report.gathering.built import Day
+from pregao.report.gathering.built import Day, told_once
 
 MINUTE_NS: Final = 60_000_000_000
 MOST: Final = 12
@@ -23,7 +23,7 @@ class Traded:
 
     symbol: str
     security_id: int
-    channel: int
+    source: str
     trades: int
     volume: int | Decimal
     amount: Decimal | None  # money in `currency`
@@ -79,7 +79,8 @@ def _messages(day: Day) -> tuple[Counter[int], int]:
 
 def _trades(day: Day) -> Counter[int]:
     found: Counter[int] = Counter()
-    for row in day.rows("bars", ["ts_start", "trades"], [("interval", "=", MINUTE_NS)]):
+    names = ["security_id", "source", "ts_start", "trades"]
+    for row in told_once(day.rows("bars", names, [("interval", "=", MINUTE_NS)])):
         found[row["ts_start"]] += row["trades"] or 0
     return found
 
@@ -93,11 +94,11 @@ def _filled(found: Counter[int]) -> tuple[tuple[int, int], ...]:
 
 def _traded(day: Day) -> list[Traded]:
     figures = ["open", "high", "low", "last", "vwap", "agrees"]
-    names = ["symbol", "security_id", "channel", "trades", "volume", "amount", "currency", "quality"]
-    rows, units = day.exact_rows("daily", [*names, *figures]), _units(day)
+    names = ["symbol", "security_id", "source", "trades", "volume", "amount", "currency", "quality"]
+    rows, units = told_once(day.exact_rows("daily", [*names, *figures])), _units(day)
     made = [
         Traded(
-            row["symbol"] or str(row["security_id"]), row["security_id"], row["channel"], row["trades"],
+            row["symbol"] or str(row["security_id"]), row["security_id"], row["source"], row["trades"],
             row["volume"] or 0, row["amount"], row["currency"],
             bool((row["quality"] or 0) & Quality.INCOMPLETE), unit=units.get(row["security_id"], ""),
             **{name: row[name] for name in figures},
@@ -153,7 +154,7 @@ class PriceChart:
 
 def prices(day: Day, of: Traded) -> PriceChart | None:
     names = ["ts_start", "open", "high", "low", "close", "volume", "trades"]
-    where = [("interval", "=", MINUTE_NS), ("security_id", "=", of.security_id), ("channel", "=", of.channel)]
+    where = [("interval", "=", MINUTE_NS), ("security_id", "=", of.security_id), ("source", "=", of.source)]
     rows = [row for row in day.exact_rows("bars", names, where) if row["open"] is not None]
     if not rows:
         return None

@@ -1,7 +1,7 @@
 """What was built, and from what."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
@@ -50,6 +50,26 @@ class Day:
         yield from source.to_batches(columns=list(columns), filter=arrow.expression(table, wanted))
 
 
+def source_order(source: str) -> tuple[int, str]:
+    """Channels by their numbers, then sessions by their names."""
+    return (int(source), "") if source.isdigit() else (1 << 31, source)
+
+
+def told_once(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Sessions of a day tell of the same market: of each instrument the rows of the first that has it."""
+    first: dict[int, str] = {}
+    for row in rows:
+        if not row["source"].isdigit():
+            known = first.setdefault(row["security_id"], row["source"])
+            first[row["security_id"]] = min(known, row["source"])
+    return [row for row in rows if first.get(row["security_id"], row["source"]) == row["source"]]
+
+
+def source_word(sources: Iterable[str]) -> str:
+    """What a report calls them."""
+    return "session" if any(not source.isdigit() for source in sources) else "channel"
+
+
 def dates_of(lake: Lake) -> list[date]:
     """Trade dates that the lake holds."""
     found = {file.partition["trade_date"] for name in DATA_TABLES for file in lake.files(name)}
@@ -74,7 +94,7 @@ class BuildInput:
 
 @dataclass(frozen=True)
 class BuiltUnit:
-    channel: int
+    source: str  # a channel, or a session
     inputs: tuple[BuildInput, ...]
 
 
@@ -118,10 +138,10 @@ def built(day: Day) -> BuildFacts:
 
 
 def _units(day: Day) -> list[BuiltUnit]:
-    rows = day.rows("units", ["channel", "inputs"])
+    rows = day.rows("units", ["source", "inputs"])
     return [
-        BuiltUnit(row["channel"], _inputs(row["inputs"]))
-        for row in sorted(rows, key=lambda row: row["channel"])
+        BuiltUnit(row["source"], _inputs(row["inputs"]))
+        for row in sorted(rows, key=lambda row: source_order(row["source"]))
     ]
 
 

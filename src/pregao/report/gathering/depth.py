@@ -57,7 +57,7 @@ def _book(row: dict[str, Any]) -> Book:
 
 
 def depth(day: Day, of: Traded) -> DepthChart | None:
-    where = [("security_id", "=", of.security_id), ("channel", "=", of.channel)]
+    where = [("security_id", "=", of.security_id), ("source", "=", of.source)]
     names = [name for levels in _LISTS.values() for name in levels]
     sampled = day.exact_rows("depth", ["ts_sample", "md_stream", *names], where)
     books = [_book(row) for row in sampled if row["ts_sample"] and row["md_stream"] in (None, "E")]
@@ -81,7 +81,7 @@ def _stale(day: Day, of: Traded) -> tuple[tuple[int, int], ...]:
     """While a book is stale it is not sampled: the last sample must not look as if it still stood."""
     where = [
         ("finding", "in", ("HEAL", "STALE_SPAN")), ("security_id", "=", of.security_id),
-        ("channel", "=", of.channel),
+        ("source", "=", of.source),
     ]  # fmt: skip
     rows = day.rows("quality", ["ts_from", "ts_to"], where)
     return tuple(sorted((row["ts_from"], row["ts_to"]) for row in rows if row["ts_from"] and row["ts_to"]))

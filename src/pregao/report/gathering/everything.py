@@ -8,7 +8,7 @@ from typing import Any
 from pregao.lake.errors import LakeError
 from pregao.lake.lake import Lake
 from pregao.report.gathering.activity import Activity, PriceChart, Traded, activity, prices
-from pregao.report.gathering.built import BuildFacts, Day, built, open_day
+from pregao.report.gathering.built import BuildFacts, Day, built, open_day, source_order
 from pregao.report.gathering.depth import AuctionChart, DepthChart, auctions, depth
 from pregao.report.gathering.health import Health, health
 
@@ -32,9 +32,9 @@ class Minute:
 
 @dataclass(frozen=True)
 class FeedDelay:
-    """A channel's day on one feed: medians weighted by packets, the worst of the rest."""
+    """The day of a channel, or session, on one feed: medians weighted by packets, the worst of the rest."""
 
-    channel: int
+    source: str
     feed: str
     packets: int
     figures: dict[str, int | None]
@@ -43,34 +43,38 @@ class FeedDelay:
 
 @dataclass(frozen=True)
 class Delays:
-    channel: int | None  # the busiest, whose minutes are shown
+    source: str | None  # the busiest, whose minutes are shown
     minutes: tuple[Minute, ...]
     feeds: tuple[FeedDelay, ...]
 
 
 def delays(day: Day) -> Delays:
     names = [f"{way}_{share}" for way in WAYS for share in SHARES]
-    rows = day.rows("latency", ["channel", "ts_minute", "feed", "packets", "skew", *names])
-    groups: dict[tuple[int, str], list[dict[str, Any]]] = {}
+    rows = day.rows("latency", ["source", "ts_minute", "feed", "packets", "skew", *names])
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in sorted(rows, key=lambda row: row["ts_minute"]):
-        groups.setdefault((row["channel"], row["feed"]), []).append(row)
-    feeds = tuple(_feed(*key, groups[key], names) for key in sorted(groups))
+        groups.setdefault((row["source"], row["feed"]), []).append(row)
+    feeds = tuple(_feed(*key, groups[key], names) for key in sorted(groups, key=_feed_order))
     if not feeds:
         return Delays(None, (), ())
-    busiest = max(feeds, key=lambda feed: feed.packets).channel
+    busiest = max(feeds, key=lambda feed: feed.packets).source
     minutes = tuple(
         Minute(at, row["feed"], row["packets"], {name: row[name] for name in names}, row["skew"])
-        for (channel, _), each in sorted(groups.items())
-        if channel == busiest
+        for (source, _), each in sorted(groups.items())
+        if source == busiest
         for row in each
         for at in (row["ts_minute"],)
     )
     return Delays(busiest, minutes, feeds)
 
 
-def _feed(channel: int, feed: str, rows: Sequence[dict[str, Any]], names: Sequence[str]) -> FeedDelay:
+def _feed_order(key: tuple[str, str]) -> tuple[int, str, str]:
+    return *source_order(key[0]), key[1]
+
+
+def _feed(source: str, feed: str, rows: Sequence[dict[str, Any]], names: Sequence[str]) -> FeedDelay:
     figures = {name: _mean(rows, name) if name.endswith("p50") else _worst(rows, name) for name in names}
-    return FeedDelay(channel, feed, sum(row["packets"] for row in rows), figures, _mean(rows, "skew"))
+    return FeedDelay(source, feed, sum(row["packets"] for row in rows), figures, _mean(rows, "skew"))
 
 
 def _mean(rows: Sequence[dict[str, Any]], name: str) -> int | None:
@@ -114,8 +118,8 @@ def _shown(day: Day, done: Activity, symbol: str | None) -> Traded | None:
     for each in done.most_traded:
         if each.symbol == symbol:
             return each
-    rows = day.rows("daily", ["security_id", "channel"], [("symbol", "=", symbol)])
+    rows = day.rows("daily", ["security_id", "source"], [("symbol", "=", symbol)])
     if not rows:
         raise LakeError(f"{symbol} has no row in daily on {day.date}")
     first, nothing = rows[0], (None,) * 6
-    return Traded(symbol, first["security_id"], first["channel"], 0, 0, None, None, False, *nothing)
+    return Traded(symbol, first["security_id"], first["source"], 0, 0, None, None, False, *nothing)

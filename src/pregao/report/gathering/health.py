@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow.compute as pc
 
 from pregao.lake.tables.analytics import Quality
-from pregao.report.gathering.built import Day
+from pregao.report.gathering.built import Day, source_order
 
 SPANS: Final = ("GAP", "STALE_SPAN", "HEAL", "SNAPSHOT_MISMATCH", "FEEDS_DIFFER", "CROSSED_BOOK")
 DIFFERENCES_SHOWN: Final = 200
@@ -20,10 +20,10 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class FeedLoss:
-    """Packets of the incremental stream of a channel: those that came and those that are known to be
+    """Packets of the incremental stream of a source: those that came and those that are known to be
     missing. No table has a row for a packet that nobody received, so `lost_both` is what the gaps say."""
 
-    channel: int
+    source: str
     packets: int
     lost_a: int | None  # on A alone or on both; None: nobody captured A
     lost_b: int | None
@@ -33,7 +33,7 @@ class FeedLoss:
 @dataclass(frozen=True)
 class DoubtSpan:
     finding: str
-    channel: int
+    source: str
     symbol: str | None
     start_ns: int
     end_ns: int
@@ -51,7 +51,7 @@ class FindingCount:
 
 @dataclass(frozen=True)
 class Difference:
-    channel: int
+    source: str
     symbol: str
     severity: str
     figure: str
@@ -139,26 +139,28 @@ def health(day: Day) -> Health:
 
 
 def _feeds(day: Day) -> list[FeedLoss]:
-    totals: dict[int, list[int]] = {}  # by channel: received, lost on A, lost on B, captured on A, on B
+    totals: dict[str, list[int]] = {}  # by source: received, lost on A, lost on B, captured on A, on B
     where = [("stream", "=", "INCREMENTAL")]
-    for batch in day.batches("packets", ["channel", "state_a", "state_b"], where):
+    for batch in day.batches("packets", ["source", "state_a", "state_b"], where):
         states = [batch.column(name) for name in ("state_a", "state_b")]
         lost = [pc.fill_null(pc.equal(state, "MISSING"), False) for state in states]
-        for channel in pc.unique(batch.column("channel")).to_pylist():
-            mine = pc.equal(batch.column("channel"), channel)
-            entry = totals.setdefault(channel, [0] * 5)
+        for source in pc.unique(batch.column("source")).to_pylist():
+            mine = pc.equal(batch.column("source"), source)
+            entry = totals.setdefault(source, [0] * 5)
             masks = [pc.and_(mine, each) for each in (*lost, *(state.is_valid() for state in states))]
             for place, mask in enumerate((mine, *masks)):
                 entry[place] += pc.sum(mask).as_py() or 0
-    gaps: Counter[int] = Counter()
-    for row in day.rows("quality", ["channel", "count"], [("finding", "=", "GAP")]):
-        gaps[row["channel"]] += row["count"] or 0
+    gaps: Counter[str] = Counter()
+    for row in day.rows("quality", ["source", "count"], [("finding", "=", "GAP")]):
+        gaps[row["source"]] += row["count"] or 0
     return [
         FeedLoss(
-            channel, received + both, lost_a + both if has_a else None, lost_b + both if has_b else None, both
+            source, received + both, lost_a + both if has_a else None, lost_b + both if has_b else None, both
         )
-        for channel, (received, lost_a, lost_b, has_a, has_b) in sorted(totals.items())
-        for both in (gaps[channel],)
+        for source, (received, lost_a, lost_b, has_a, has_b) in sorted(
+            totals.items(), key=lambda each: source_order(each[0])
+        )
+        for both in (gaps[source],)
     ]
 
 
@@ -172,23 +174,27 @@ def _loops(day: Day) -> tuple[int, int]:
 def _books(day: Day) -> tuple[int, int]:
     """How many there are, and how many were unknown when orders were last told of them."""
     last: dict[tuple[int, int], tuple[int, bool]] = {}
-    for batch in day.batches("orders", ["channel", "security_id", "ts_send", "quality"]):
-        columns = (_numbers(column) for column in batch.columns)
-        for channel, security_id, sent, doubts in zip(*_last_of_each(*columns), strict=True):
-            told = sent, not doubts & Quality.BOOK_UNKNOWN
-            last[channel, security_id] = max(told, last.get((channel, security_id), told))
+    sources: dict[str, int] = {}  # numbers for them, in the order in which they come
+    for batch in day.batches("orders", ["source", "security_id", "ts_send", "quality"]):
+        named = batch.column("source").dictionary_encode()
+        whose = np.array([sources.setdefault(each, len(sources)) for each in named.dictionary.to_pylist()])
+        columns = (_numbers(column) for column in batch.columns[1:])
+        found = _last_of_each(whose[named.indices.to_numpy(zero_copy_only=False)], *columns)
+        for source, security_id, sent, doubts in zip(*found, strict=True):
+            newest = sent, not doubts & Quality.BOOK_UNKNOWN
+            last[source, security_id] = max(newest, last.get((source, security_id), newest))
     return len(last), sum(not known for _, known in last.values())
 
 
-def _last_of_each(channels: Numbers, ids: Numbers, sent: Numbers, doubts: Numbers) -> Iterator[list[int]]:
+def _last_of_each(sources: Numbers, ids: Numbers, sent: Numbers, doubts: Numbers) -> Iterator[list[int]]:
     """The newest row of each instrument, of two of one time the one that knows the book; rows that tell of no
     instrument have none."""
     named = np.flatnonzero(ids >= 0)
     known = doubts & int(Quality.BOOK_UNKNOWN) == 0
-    order = named[np.lexsort([column[named] for column in (known, sent, ids, channels)])]
-    changes = np.diff(ids[order]).astype(bool) | np.diff(channels[order]).astype(bool)
+    order = named[np.lexsort([column[named] for column in (known, sent, ids, sources)])]
+    changes = np.diff(ids[order]).astype(bool) | np.diff(sources[order]).astype(bool)
     ends = order[np.r_[changes, True]] if len(order) else order
-    return (column[ends].tolist() for column in (channels, ids, sent, doubts))
+    return (column[ends].tolist() for column in (sources, ids, sent, doubts))
 
 
 def _numbers(column: Any) -> Numbers:
@@ -208,7 +214,7 @@ def _findings(day: Day) -> list[FindingCount]:
 
 
 def _spans(day: Day) -> list[DoubtSpan]:
-    names = ["finding", "channel", "symbol", "ts_from", "ts_to", "ts_send", "ts_event", "count", "detail"]
+    names = ["finding", "source", "symbol", "ts_from", "ts_to", "ts_send", "ts_event", "count", "detail"]
     made = [_span(row) for row in day.rows("quality", names, [("finding", "in", SPANS)])]
     known = [span for span in made if span is not None]
     return sorted(known, key=lambda span: span.start_ns)[:SPANS_SHOWN]
@@ -220,23 +226,23 @@ def _span(row: dict[str, Any]) -> DoubtSpan | None:
         return None
     start = row["ts_from"] or times[0]
     end = max(start, row["ts_to"] or start)
-    return DoubtSpan(row["finding"], row["channel"], row["symbol"], start, end, row["count"], row["detail"])
+    return DoubtSpan(row["finding"], row["source"], row["symbol"], start, end, row["count"], row["detail"])
 
 
 def _unexplained(day: Day) -> int:
     """Whoever missed messages is marked so, and its difference is no error."""
     where = [("finding", "=", "STATISTIC_DIFFERS"), ("severity", "=", "ERROR")]
-    return len(day.rows("quality", ["channel"], where))
+    return len(day.rows("quality", ["source"], where))
 
 
 def _differences(day: Day) -> list[Difference]:
-    names = ["channel", "symbol", "severity", "detail", "expected", "found"]
+    names = ["source", "symbol", "severity", "detail", "expected", "found"]
     rows = day.rows("quality", names, [("finding", "=", "STATISTIC_DIFFERS")])
     rank = {"ERROR": 0, "WARNING": 1}
     rows.sort(key=lambda row: (rank.get(row["severity"], 2), row["symbol"] or "", row["detail"] or ""))
     return [
         Difference(
-            row["channel"], row["symbol"] or "", row["severity"] or "INFO", row["detail"] or "",
+            row["source"], row["symbol"] or "", row["severity"] or "INFO", row["detail"] or "",
             row["expected"] or "", row["found"] or "",
         )
         for row in rows[:DIFFERENCES_SHOWN]

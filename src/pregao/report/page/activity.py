@@ -3,7 +3,7 @@
 from pregao.report.charts.axes import column_chart
 from pregao.report.charts.prices import candle_chart
 from pregao.report.gathering.activity import MINUTE_NS, Activity, PriceChart, Traded
-from pregao.report.gathering.built import BuildFacts
+from pregao.report.gathering.built import BuildFacts, source_word
 from pregao.report.markup import (
     NOTHING,
     Child,
@@ -12,15 +12,20 @@ from pregao.report.markup import (
     compact,
     count,
     duration,
+    figure,
+    label,
+    legend,
     money,
+    nothing,
     of,
     percent,
     price,
+    section,
     size,
     table,
     tag,
+    thinned,
 )
-from pregao.report.page.parts import figure, label, legend, nothing, section, thinned
 
 
 def activity_section(activity: Activity) -> Markup:
@@ -125,10 +130,11 @@ _INPUTS_OPEN = 8  # more fold away
 def built_section(built: BuildFacts) -> Markup:
     inputs = [(unit, each) for unit in built.units for each in unit.inputs]
     octets = sum(each.size or 0 for _, each in inputs)
+    word = source_word(unit.source for unit in built.units)
     note = (
         f"Lake version {built.version} ({built.operation or 'no operation'}), committed"
         f" {built.committed:%Y-%m-%d %H:%M:%S} UTC by build {built.build_id or NOTHING}."
-        f" {of(len(inputs), 'capture')} of {size(octets)} in {of(len(built.units), 'channel')} for this date;"
+        f" {of(len(inputs), 'capture')} of {size(octets)} in {of(len(built.units), word)} for this date;"
         f" the lake holds {of(len(built.dates), 'trade date')}."
     )
     return section("built", "What was built, and from what", note, _inputs(built), _tables(built))
@@ -136,7 +142,7 @@ def built_section(built: BuildFacts) -> Markup:
 
 def _inputs(built: BuildFacts) -> Markup:
     rows = [
-        (str(unit.channel), each.path, NOTHING if each.size is None else size(each.size))
+        (unit.source, each.path, NOTHING if each.size is None else size(each.size))
         for unit in built.units
         for each in unit.inputs
     ]
@@ -145,7 +151,12 @@ def _inputs(built: BuildFacts) -> Markup:
     caption = f"Captures of {built.trade_date}"
     if len(rows) > _INPUTS_LISTED:
         caption += f": first {_INPUTS_LISTED} of {len(rows):,}"
-    made = table(("channel", "capture", "size"), rows[:_INPUTS_LISTED], caption=caption, numbers="llr")
+    made = table(
+        (source_word(unit.source for unit in built.units), "capture", "size"),
+        rows[:_INPUTS_LISTED],
+        caption=caption,
+        numbers="llr",
+    )
     return made if len(rows) <= _INPUTS_OPEN else tag("details", tag("summary", caption), made)
 
 

@@ -1,13 +1,30 @@
 """The book through time, and an auction."""
 
+from pregao.lake.book_at import source_text
 from pregao.report.charts.heatmap import depth_chart
 from pregao.report.charts.lines import ChartLine, line_chart
 from pregao.report.charts.prices import auction_chart
 from pregao.report.gathering.activity import MINUTE_NS
+from pregao.report.gathering.built import source_word
 from pregao.report.gathering.depth import Auction, AuctionChart, DepthChart, DepthColumn
 from pregao.report.gathering.everything import Delays
-from pregao.report.markup import Child, Markup, clock, count, duration, of, price, table, tag
-from pregao.report.page.parts import figure, legend, nothing, section, thinned, tiles
+from pregao.report.markup import (
+    Child,
+    Markup,
+    clock,
+    count,
+    duration,
+    figure,
+    legend,
+    nothing,
+    of,
+    price,
+    section,
+    table,
+    tag,
+    thinned,
+    tiles,
+)
 
 _SIDES = {"MORE_BUYERS": "to buy", "MORE_SELLERS": "to sell", "BALANCED": "balanced"}
 
@@ -117,10 +134,10 @@ def _chart(delays: Delays, key: str, caption: str, way: str, feeds: tuple[str, .
     if not lines:
         return None
     drawn = line_chart(
-        lines, key=f"latency-{key}", title=f"{caption}, channel {delays.channel}", text=duration,
+        lines, key=f"latency-{key}", title=f"{caption}, {source_text(delays.source or '')}", text=duration,
         tip=duration, about="Nanoseconds by minute; the numbers are in the tables below.", step_ns=MINUTE_NS,
     )  # fmt: skip
-    return figure(drawn, caption=f"{caption}; channel {delays.channel}, the busiest")
+    return figure(drawn, caption=f"{caption}; {source_text(delays.source or '')}, the busiest")
 
 
 def _name(share: str) -> str:
@@ -136,20 +153,21 @@ def _feeds(delays: Delays) -> Markup:
     ways = _ways(delays)
     rows = [
         (
-            str(each.channel), each.feed, count(each.packets),
+            each.source, each.feed, count(each.packets),
             *(duration(each.figures[f"{way}_{share}"]) for way in ways for share in ("p50", "p99")),
             duration(each.skew),
         )
         for each in delays.feeds
     ]  # fmt: skip
+    word = source_word(each.source for each in delays.feeds)
     head = (
-        "channel",
+        word,
         "feed",
         "packets",
         *(text for way in ways for text in (_NAMES[way], "worst 99 %")),
         "skew",
     )
-    caption = "By channel and feed: medians, the worst 99 % of any minute, the skew of the clocks"
+    caption = f"By {word} and feed: medians, the worst 99 % of any minute, the skew of the clocks"
     return table(head, rows, caption=caption, numbers="llr" + "rr" * len(ways) + "r")
 
 
@@ -164,6 +182,6 @@ def _minutes(delays: Delays) -> Markup:
         for each in thinned(delays.minutes)
     ]  # fmt: skip
     head = ("minute", "feed", "packets", *(text for way in ways for text in (_NAMES[way], "99 %")), "skew")
-    caption = f"Channel {delays.channel} by minute"
+    caption = f"{source_text(delays.source or '').capitalize()} by minute"
     data = table(head, rows, caption=caption, numbers="llr" + "rr" * len(ways) + "r")
     return tag("details", tag("summary", "The numbers"), data)

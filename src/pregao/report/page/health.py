@@ -3,10 +3,29 @@
 from decimal import Decimal, InvalidOperation
 
 from pregao.report.charts.lines import NAMES, lane_chart
+from pregao.report.gathering.built import source_order, source_word
 from pregao.report.gathering.everything import ReportFacts
 from pregao.report.gathering.health import Health
-from pregao.report.markup import NOTHING, Child, Markup, clock, count, duration, of, price, share, table, tag
-from pregao.report.page.parts import figure, label, legend, nothing, section, tiles, verdict
+from pregao.report.markup import (
+    NOTHING,
+    Child,
+    Markup,
+    clock,
+    count,
+    duration,
+    figure,
+    label,
+    legend,
+    nothing,
+    of,
+    price,
+    section,
+    share,
+    table,
+    tag,
+    tiles,
+    verdict,
+)
 from pregao.report.summary import loops_without_comparison, verdict_of
 
 _LEVELS = {"ERROR": "bad", "WARNING": "warn", "INFO": "calm"}
@@ -59,7 +78,8 @@ def _lanes(found: ReportFacts) -> Child:
     spans = found.health.spans
     if not spans:
         return None
-    channels = sorted({span.channel for span in spans} | {unit.channel for unit in found.built.units})
+    sources = {span.source for span in spans} | {unit.source for unit in found.built.units}
+    word, shown_sources = source_word(sources), sorted(sources, key=source_order)
     minutes = [at for at, _ in found.activity.messages]
     start = min([spans[0].start_ns, *minutes[:1]])
     end = max([max(span.end_ns for span in spans), *minutes[-1:]])
@@ -67,7 +87,7 @@ def _lanes(found: ReportFacts) -> Child:
     keys = [(f"mark {kind.lower().replace('_', '-')}", NAMES[kind]) for kind in kinds]
     rows = [
         (
-            clock(span.start_ns, seconds=True), NAMES[span.finding], str(span.channel),
+            clock(span.start_ns, seconds=True), NAMES[span.finding], span.source,
             span.symbol or NOTHING,
             duration(span.end_ns - span.start_ns) if span.end_ns > span.start_ns else NOTHING,
             count(span.count), span.detail or "",
@@ -76,27 +96,37 @@ def _lanes(found: ReportFacts) -> Child:
     ]  # fmt: skip
     shown = f"first {_SPANS_LISTED:,} of {len(spans):,}" if len(spans) > _SPANS_LISTED else f"{len(spans):,}"
     data = table(
-        ("time", "what", "channel", "instrument", "for", "concerned", "detail"), rows,
+        ("time", "what", word, "instrument", "for", "concerned", "detail"), rows,
         caption=f"Gaps, stale books and heals: {shown}", numbers="lllllrl",
     )  # fmt: skip
     caption = (
-        "Where data were missing, by channel: gaps that no feed fills, and how long books stayed stale until"
+        f"Where data were missing, by {word}: gaps that no feed fills, and how long books stayed stale until"
         " a snapshot (green) told them again. Marks are at least three pixels wide, however short."
     )
-    return figure(lane_chart(spans, channels, (start, end)), caption=caption, legend=legend(*keys), data=data)
+    return figure(
+        lane_chart(spans, shown_sources, (start, end)), caption=caption, legend=legend(*keys), data=data
+    )
 
 
 def _feeds(health: Health) -> Markup:
     rows = [
         (
-            str(feed.channel), count(feed.packets), *_lost_share(feed.lost_a, feed.packets),
+            feed.source, count(feed.packets), *_lost_share(feed.lost_a, feed.packets),
             *_lost_share(feed.lost_b, feed.packets), count(feed.lost_both),
         )
         for feed in health.feeds
     ]  # fmt: skip
     if not rows:
         return nothing("No packets of the incremental stream.")
-    head = ("channel", "packets", "lost on A", "share", "lost on B", "share", "lost on both")
+    head = (
+        source_word(feed.source for feed in health.feeds),
+        "packets",
+        "lost on A",
+        "share",
+        "lost on B",
+        "share",
+        "lost on both",
+    )
     return table(head, rows, caption="Losses of the incremental stream, per feed", numbers="lrrrrrr")
 
 
@@ -124,18 +154,26 @@ def _differences(health: Health) -> Markup | None:
         return None
     rows = [
         (
-            each.symbol, str(each.channel), label(_LEVELS.get(each.severity, "calm"), each.severity.lower()),
+            each.symbol, each.source, label(_LEVELS.get(each.severity, "calm"), each.severity.lower()),
             *_reason(each.figure), _figure(each.expected), _figure(each.found),
         )
         for each in health.differences
     ]  # fmt: skip
-    head = ("instrument", "channel", "severity", "figure", "why", "B3", "ours")
+    head = (
+        "instrument",
+        source_word(each.source for each in health.differences),
+        "severity",
+        "figure",
+        "why",
+        "B3",
+        "ours",
+    )
     total = sum(each.rows for each in health.findings if each.finding == "STATISTIC_DIFFERS")
     shown = f": {len(rows):,} of {total:,}" if len(rows) < total else ""
-    told = f"{of(total, 'figure')} of {of(health.differing, 'instrument')} differ from B3's: "
-    told += f"{health.unexplained:,} for no known reason" if health.unexplained else "messages are missing"
+    summary = f"{of(total, 'figure')} of {of(health.differing, 'instrument')} differ from B3's: "
+    summary += f"{health.unexplained:,} for no known reason" if health.unexplained else "messages are missing"
     caption = f"Where our day differs from B3's figures{shown}"
-    return tag("details", tag("summary", told), table(head, rows, caption=caption, numbers="lllllrr"))
+    return tag("details", tag("summary", summary), table(head, rows, caption=caption, numbers="lllllrr"))
 
 
 def _reason(detail: str) -> tuple[str, str]:

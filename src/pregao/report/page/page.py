@@ -7,12 +7,12 @@ from importlib.resources import files
 from pregao import __version__
 from pregao.lake.errors import LakeError
 from pregao.lake.lake import Lake
+from pregao.report.gathering.built import source_word
 from pregao.report.gathering.everything import ReportFacts, gather
-from pregao.report.markup import NOTHING, Markup, compact, count, money, of, raw, size, tag
+from pregao.report.markup import NOTHING, Markup, compact, count, money, of, raw, size, tag, tiles
 from pregao.report.page.activity import activity_section, built_section, prices_section, traded_section
 from pregao.report.page.books import auction_section, delays_section, depth_section
 from pregao.report.page.health import health_section
-from pregao.report.page.parts import tiles
 from pregao.report.summary import ReportSummary, summarise
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'"
@@ -48,11 +48,11 @@ def document(title: str, version: int, *body: Markup) -> str:
 
 def _header(found: ReportFacts) -> Markup:
     built, done = found.built, found.activity
-    numbers = [str(unit.channel) for unit in built.units]
-    channels = f"channel{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}" if numbers else ""
+    names = [unit.source for unit in built.units]
+    sources = f"{source_word(names)}{'s' if len(names) > 1 else ''} {', '.join(names)}" if names else ""
     inputs = [each for unit in built.units for each in unit.inputs]
     captures = f"from {of(len(inputs), 'capture')} of {size(sum(each.size or 0 for each in inputs))}"
-    parts = [built.uri, f"lake version {built.version}", channels, captures if inputs else ""]
+    parts = [built.uri, f"lake version {built.version}", sources, captures if inputs else ""]
     where = " · ".join(part for part in parts if part)
     links = [tag("a", name, href=f"#s-{key}") for key, name in _PARTS]
     return tag(
@@ -73,10 +73,12 @@ def _header(found: ReportFacts) -> Markup:
 
 def _amounts(found: ReportFacts) -> tuple[str, str]:
     """The largest sum, and those in other currencies below it: dollars are not added to reais."""
-    told = [money(amount, currency) for currency, amount in found.activity.amounts]
-    if not told:
+    amounts = [money(amount, currency) for currency, amount in found.activity.amounts]
+    if not amounts:
         return NOTHING, "nothing was traded"
-    return told[0], f"and {', '.join(told[1:])}" if told[1:] else "price × size × contract multiplier"
+    return amounts[0], f"and {', '.join(amounts[1:])}" if amounts[
+        1:
+    ] else "price × size × contract multiplier"
 
 
 def _file(name: str) -> str:

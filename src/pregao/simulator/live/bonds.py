@@ -12,6 +12,7 @@ Times given to it never go back.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, timedelta
+from pathlib import Path
 from typing import Any, Final, Protocol
 
 from pregao.exchange.bonds.book import RateOrder
@@ -26,6 +27,7 @@ from pregao.model.holidays import national_calendar
 from pregao.model.local_time import local_day
 from pregao.model.market import State
 from pregao.simulator.live.bond_commands import market_command
+from pregao.simulator.live.bond_state import OPENED, BondState, Kept, ScriptStep
 from pregao.simulator.live.schedule import DayKind
 from pregao.simulator.live.servers import ServerSettings
 from pregao.simulator.settings import as_date
@@ -45,6 +47,7 @@ class BondSettings:
     seed: int = 1
     rate_order: RateOrder = RateOrder.MARKET
     catalogue: str | None = None  # a file; None: the packaged one
+    state: str | None = None  # a file: where the day outlives a restart
 
 
 class BondAudience(Protocol):
@@ -66,6 +69,8 @@ class LiveBonds:
         self._phases: list[tuple[int, str]] = []  # that are to come, of a day by the script
         self._flow_due_ns: int | None = None
         self._is_trading = False
+        self._state = None if settings.state is None else BondState(Path(settings.state))
+        self._done: list[Kept] = []  # before a restart
         self._begin(as_date(local_day(now_ns)))
 
     def _begin(self, day: date) -> None:
@@ -75,6 +80,9 @@ class LiveBonds:
         self.day = BondDay(self.catalogue, day, seed=self.settings.seed, rate_order=self.settings.rate_order)
         self.market = self.day.market
         self.trade_date = self.market.floor.trade_date
+        if self._state is not None:
+            self._done = self._state.begin(self.catalogue, self.trade_date, self.settings.rate_order)
+            self.market.on_taken = self._state.note
 
     # The source
 
@@ -100,12 +108,40 @@ class LiveBonds:
             self._flow_due_ns = now_ns
         if self.settings.day is DayKind.SCRIPT:
             self._plan(now_ns)
+            self._restore(now_ns)
             self.on_timeout(now_ns)
             return
-        self._tell(self.day.begin(now_ns), now_ns)
+        if self._restore(now_ns):
+            self._is_trading = self.settings.day is DayKind.OPEN
+            return
+        self._open(now_ns)
         if self.settings.day is DayKind.OPEN:
             self._tell(self.day.change_states(now_ns, self.day.numbers, State.OPEN), now_ns)
             self._is_trading = True
+
+    def _open(self, now_ns: int) -> None:
+        if self._state is not None:
+            self._state.note(ScriptStep(OPENED, now_ns))
+        self._tell(self.day.begin(now_ns), now_ns)
+
+    def _restore(self, now_ns: int) -> bool:
+        """What was done before a restart is done again, and told to servers that nobody has reached yet."""
+        done, self._done, self.market.on_taken = self._done, [], None
+        for each in done:
+            if not isinstance(each, ScriptStep):
+                self._publish(self.market.submit(each).events, now_ns)
+            elif each.name == OPENED:
+                self._publish(self.market.open_day(each.now_ns), now_ns)
+            else:
+                self._phases = [phase for phase in self._phases if phase[1] != each.name]
+                self._is_trading = each.name != "closing" and (self._is_trading or each.name == "opening")
+        self.market.on_taken = None if self._state is None else self._state.note
+        self.day.resume()
+        return bool(done)
+
+    def close(self) -> None:
+        if self._state is not None:
+            self._state.close()
 
     def _plan(self, now_ns: int) -> None:
         times = self.day.times_ns()
@@ -135,9 +171,11 @@ class LiveBonds:
 
     def _enter_phase(self, name: str, now_ns: int) -> None:
         day = self.day
+        if self._state is not None:
+            self._state.note(ScriptStep(name, now_ns))
         match name:
             case "pre_open":
-                self._tell(day.begin(now_ns), now_ns)
+                self._open(now_ns)
             case "opening":
                 self._tell(day.change_states(now_ns, day.numbers, State.OPEN), now_ns)
                 self._is_trading = True

@@ -19,8 +19,9 @@ from pregao.io.files import read_small_file
 from pregao.io.multicast import MulticastSender
 from pregao.model.channel_map import ChannelEntry, ChannelMap, ReplayerEntry, default_channels
 from pregao.simulator.live.bonds import LiveBonds
+from pregao.simulator.live.channels import version_at
 from pregao.simulator.live.loop import LOG, LiveLoop, routes_of, sites_of
-from pregao.simulator.live.market import LiveMarket, version_at
+from pregao.simulator.live.market import LiveMarket
 from pregao.simulator.live.replayers import COMP_ID, Replayers, ReplayerSettings
 from pregao.simulator.live.servers import MarketServers
 from pregao.simulator.live.settings import LiveSettings
@@ -159,11 +160,11 @@ async def _serve(
                 await replayers.start()
             for each in servers:
                 await each.start()
-            told = (
+            addresses = (
                 *(() if replayers is None else replayers.lines()),
                 *(line for each in servers for line in each.lines()),
             )
-            announce(RunningExchange(server.url, channels, settings, len(catalogue.instruments), told))
+            announce(RunningExchange(server.url, channels, settings, len(catalogue.instruments), addresses))
             await loop.run()
         finally:
             await server.close()

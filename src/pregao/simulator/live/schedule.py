@@ -9,7 +9,7 @@ from typing import Final
 from pregao.exchange import control
 from pregao.exchange.catalogues.rules import Catalogue, ListedInstrument
 from pregao.exchange.day import SECOND_NS, load_regular_day
-from pregao.exchange.flow import Flow, FlowCommand
+from pregao.exchange.flow import FlowCommand, OrderFlow
 from pregao.exchange.settlement import SettlementStage
 from pregao.exchange.timetable import timetable
 from pregao.model.local_time import local_day
@@ -119,7 +119,7 @@ class BackgroundFlow:
     The flow must hear the answer to each command before the next is drawn; `take` draws.
     """
 
-    def __init__(self, flow: Flow, rate: float) -> None:
+    def __init__(self, flow: OrderFlow, rate: float) -> None:
         self.flow = flow
         seconds = max(1, math.ceil(1 / rate))
         self._stretch_ns, self._count = seconds * SECOND_NS, max(1, round(rate * seconds))

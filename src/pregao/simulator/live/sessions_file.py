@@ -24,8 +24,7 @@ from pregao.exchange.catalogues.tables import TomlTable
 from pregao.feeds.registry import load_serving_system
 from pregao.feeds.serving import SECOND_NS, Permissions, ServingSettings, SessionGrant, SessionLimits
 from pregao.io.bounded_http import is_loopback
-from pregao.io.files import read_small_file
-from pregao.io.private_files import read_private
+from pregao.io.files import read_private, read_small_file
 from pregao.model.channel_map import LOOPBACK
 from pregao.model.errors import ConfigurationError
 from pregao.model.instruments import SecurityType
@@ -56,6 +55,7 @@ def read_bonds(table: TomlTable, path: Path) -> BondSettings:
         seed=table.integer("seed", 0, LARGEST_SEED, usual.seed),
         rate_order=table.choice("rate_order", {each.value: each for each in RateOrder}, "market"),
         catalogue=_beside(path, table.text("catalogue", longest=4096)) if table.has("catalogue") else None,
+        state=_beside(path, table.text("state", longest=4096)) if table.has("state") else None,
     )
     if not 0 <= settings.flow <= _MOST_BOND_FLOW:
         raise table.error(f"must be from 0 to {_MOST_BOND_FLOW}", "flow")

@@ -27,10 +27,11 @@ from pregao.io.bounded_http import (
 from pregao.model.errors import ConfigurationError
 from pregao.simulator.live.loop import LiveLoop, QueueFullError
 from pregao.simulator.live.tracking import StateLostError
-from pregao.simulator.operator.calls import CALLS, VIEWS, Call, View
+from pregao.simulator.operator.calls import CALLS, Call
 from pregao.simulator.operator.json_forms import outcome_json, parse_json, read_command
 from pregao.simulator.operator.kinds import RefusedError, RequestError
 from pregao.simulator.operator.openapi import document, page
+from pregao.simulator.operator.views import VIEWS, View
 
 LOG = logging.getLogger("pregao.exchange")
 BODY_LIMIT: Final = 64 * 1024

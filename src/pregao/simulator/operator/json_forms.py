@@ -241,10 +241,10 @@ def as_json(value: Any, name: str = "", exponents: Exponents = (PRICE_EXPONENT, 
     if isinstance(value, Enum):
         return value.name
     if is_dataclass(value):
-        told = {
+        values = {
             field.name: as_json(getattr(value, field.name), field.name, exponents) for field in fields(value)
         }
-        return {"kind": type(value).__name__} | told
+        return {"kind": type(value).__name__} | values
     if isinstance(value, tuple | list):
         return [as_json(each, name, exponents) for each in value]
     if name in _PRICES:

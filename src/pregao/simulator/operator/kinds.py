@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any, Final, Protocol
 
 from pregao.exchange.commands import Rejection
+from pregao.model.streams import MOST_CHANNEL
 
 Schema = dict[str, Any]
 
@@ -247,7 +248,7 @@ KINDS: Final[dict[str, FieldKind]] = {
     "order_id": _integer(1, (1 << 53) - 1, "as answered when the order was entered"),
     "trade_id": _integer(1, 4_294_967_295),
     "new_id": _integer(1, _LARGEST_ID),
-    "channel": _integer(0, 255),
+    "channel": _integer(0, MOST_CHANNEL),
     "segment": _integer(1, 255),
     "ratio": _integer(1, 1_000_000),
     "seller_days": _integer(1, 65_535),

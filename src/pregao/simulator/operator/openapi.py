@@ -5,9 +5,10 @@ from typing import Any, Final
 
 from pregao import __version__
 from pregao.exchange.commands import RejectReason
-from pregao.simulator.operator.calls import CALLS, VIEWS, Call, View
+from pregao.simulator.operator.calls import CALLS, Call
 from pregao.simulator.operator.json_forms import REFERENCE, component_schemas
 from pregao.simulator.operator.kinds import Schema
+from pregao.simulator.operator.views import VIEWS, View
 
 _DESCRIPTION: Final = (
     "What the person at the certification desk does: orders, phases and states, auctions, trades, news, "

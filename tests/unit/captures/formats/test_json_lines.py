@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from pregao.captures.decode import load_schema
-from pregao.captures.decoded import CaptureFlow, DecodedMessage, Endpoint
+from pregao.captures.decoded import CaptureFlow, DecodedMessage, SocketAddress
 from pregao.captures.formats.lines import JsonFormat, to_json
 from pregao.codecs.sbe import MessageHeader, SbeMessage
 from pregao.feeds.binary.decoding import WORDING
@@ -17,7 +17,7 @@ KEYS = [
     "file", "packet", "ts_ns", "channel", "seq_version", "seq_num", "sending_time",
     "template_id", "version", "name", "fields",
 ]  # fmt: skip
-NOWHERE = Endpoint(4, 0, 0)
+NOWHERE = SocketAddress(4, 0, 0)
 
 
 def decoded(raw: bytes, **header: int) -> DecodedMessage:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pregao.codecs.pcap.datagrams import DatagramReader
-from pregao.codecs.pcap.kernels import ENDED_FULL, ENDED_UNUSUAL, Run, swap16, swap32, take_run
+from pregao.codecs.pcap.kernels import ENDED_FULL, ENDED_UNUSUAL, RunAddresses, swap16, swap32, take_run
 from pregao.codecs.pcap.outcomes import Damage, Datagram, Skip
 from pregao.codecs.pcap.runs import CaptureRuns
 from pregao.codecs.pcap.writer import (
@@ -63,7 +63,7 @@ class _Arrays:
         self.length = np.zeros(ROOM, np.uint32)
         self.skipped = np.zeros(256, np.int64)
         arrays = (self.ts, self.offset, self.length, self.flow, self.number)
-        self.run = Run(*(array.ctypes.data for array in arrays))
+        self.run = RunAddresses(*(array.ctypes.data for array in arrays))
 
     def datagrams(self, count: int, view: memoryview) -> Iterator[tuple[int, int, int, int, bytes]]:
         for row in range(count):

@@ -12,7 +12,7 @@ from pregao.exchange import commands
 from pregao.exchange.catalogue import Catalogue, load_default_catalogue
 from pregao.exchange.commands import BlockKind, BlockTrade, CancelOrder, ChangeOrder, ForwardTrade, NewOrder
 from pregao.exchange.engine import CommandOutcome, Engine
-from pregao.exchange.flow import Flow, FlowCommand, FlowSettings
+from pregao.exchange.flow import FlowCommand, FlowSettings, OrderFlow
 from pregao.exchange.flow.draws import Blocks
 from pregao.exchange.flow.impact import Impact
 from pregao.exchange.orders import OrderType, SelfTrade, TimeInForce
@@ -76,7 +76,7 @@ def run(
     seed: int, count: int = COUNT, state: State = State.OPEN, settings: FlowSettings | None = None
 ) -> Iterator[tuple[int, FlowCommand]]:
     exchange = QuietExchange(state)
-    flow = Flow(load_default_catalogue(), seed, exchange.orders, exchange.trading_state, settings)
+    flow = OrderFlow(load_default_catalogue(), seed, exchange.orders, exchange.trading_state, settings)
     for now_ns, command in flow.commands(START, START + 7 * HOUR, count):
         yield now_ns, command
         flow.answered(exchange.submit(command))
@@ -196,7 +196,7 @@ def test_nothing_comes_while_closed(state: State) -> None:
 
 def test_a_state_told_in_an_answer_is_heeded(catalogue: Catalogue) -> None:
     exchange = QuietExchange()
-    flow = Flow(catalogue, 11, exchange.orders, exchange.trading_state)
+    flow = OrderFlow(catalogue, 11, exchange.orders, exchange.trading_state)
     sent = 0
     for _, command in flow.commands(START, START + HOUR, 1_000):
         sent += 1
@@ -212,7 +212,7 @@ def test_with_the_engine(catalogue: Catalogue) -> None:
     """Hardly anything is rejected, cancels outnumber trades, and most messages are of orders."""
     engine = Engine(catalogue.instruments, trade_date=20_773)
     floor, settings = engine.floor, FlowSettings(deepest=150)
-    flow = Flow(catalogue, 12, floor.orders, engine.trading_state, settings, floor.markets)
+    flow = OrderFlow(catalogue, 12, floor.orders, engine.trading_state, settings, floor.markets)
     updates, rejected, sent = Counter[type](), 0, Counter[type]()
     for _, command in flow.commands(START, START + 7 * HOUR, 30_000):
         outcome = engine.submit(command)
@@ -230,7 +230,7 @@ def _day_with_books(count: int, seed: int = 12) -> tuple[Counter[type], list[flo
     catalogue = load_default_catalogue()
     engine = Engine(catalogue.instruments, trade_date=20_773)
     floor = engine.floor
-    flow = Flow(catalogue, seed, floor.orders, engine.trading_state, markets=floor.markets)
+    flow = OrderFlow(catalogue, seed, floor.orders, engine.trading_state, markets=floor.markets)
     sent, lives = Counter[type](), []
     for now_ns, command in flow.commands(START, START + 7 * HOUR, count):
         order = floor.orders.get(command.order_id) if isinstance(command, CancelOrder) else None
@@ -273,7 +273,7 @@ def test_other_peoples_orders_are_not_the_flow_s_to_cancel(catalogue: Catalogue)
     """An order that somebody else left far behind the value is traded with, never cancelled."""
     engine = Engine(catalogue.instruments, trade_date=20_773)
     floor = engine.floor
-    flow = Flow(catalogue, 3, floor.orders, engine.trading_state, markets=floor.markets)
+    flow = OrderFlow(catalogue, 3, floor.orders, engine.trading_state, markets=floor.markets)
     listing = catalogue.by_symbol["PETR4"]
     low, security_id = listing.closing * 9 // 10 // 100 * 100, listing.instrument.security_id
     theirs = engine.submit(NewOrder(START, security_id, Side.SELL, 1_000_000, low)).order_id

@@ -9,12 +9,11 @@ from pregao.captures.sessions import CapturedSessions
 from pregao.codecs.fix.compression import STREAM_HEADER, deflate_body
 from pregao.codecs.fix.message import byte_sum
 from pregao.codecs.pcap.outcomes import Record
-from pregao.codecs.pcap.tcp import SYN, Direction, Segment, SegmentReader, segment_of, tcp_frame
+from pregao.codecs.pcap.tcp import SYN, Direction, SegmentReader, TcpSegment, segment_of, tcp_frame
 from pregao.feeds.conflated.history import MOST_INSTRUMENTS_KEPT, TradeHistory
 from pregao.feeds.conflated.settings import settings_of
 from pregao.feeds.conflated.system import CONFLATED, make_client
-from pregao.feeds.port import SessionMessage, SessionRun
-from pregao.feeds.session_port import ConnectWanted, SessionEvent
+from pregao.feeds.session_port import ConnectWanted, SessionEvent, SessionMessage, SessionRun
 from pregao.handler.session import MOST_TOTALS, SessionHandler
 from tests.kits.conflated_server import NOW, SECOND, ScriptedServer
 from tests.kits.conflated_wire import DICTIONARY, bid, deleted, message, offer
@@ -173,7 +172,7 @@ def test_a_journal_and_a_capture_survive(seed):
         if random.random() < 0.2:
             spoilt[random.randrange(len(spoilt))] = random.randrange(256)
         found = segment_of(Record(1, 0, 0, 1, 0, memoryview(bytes(spoilt)), len(spoilt)))
-        if isinstance(found, Segment) and random.random() < 0.95:
+        if isinstance(found, TcpSegment) and random.random() < 0.95:
             reader.segments.append(found)
             list(sessions.items(reader))
     list(sessions.finish())

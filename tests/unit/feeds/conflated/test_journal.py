@@ -8,8 +8,14 @@ import pytest
 from pregao.codecs.fix.compression import STREAM_HEADER, deflate_body
 from pregao.feeds.conflated.system import CONFLATED
 from pregao.feeds.fix.journal import FixJournal
-from pregao.feeds.port import JournalFault, RunJournal, SessionMessage, SessionRun, SessionSystem
-from pregao.feeds.session_port import ClientSystem
+from pregao.feeds.session_port import (
+    ClientSystem,
+    JournalFault,
+    RunJournal,
+    SessionMessage,
+    SessionRun,
+    SessionSystem,
+)
 from pregao.model.errors import Fault
 from tests.kits.conflated_wire import bid, incremental, message
 

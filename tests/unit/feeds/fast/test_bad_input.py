@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from pregao.codecs.fast import Scaled
 from pregao.feeds.fast.chunks import HEADER, MAX_MESSAGE
 from pregao.model.streams import Feed, Stream
 from pregao.recovery.events import PacketDamaged
@@ -95,10 +96,8 @@ def test_messages_that_cannot_be_decoded(message: bytes, fault: str) -> None:
 @pytest.mark.parametrize(
     ("entry", "fault"),
     [
-        ({"MDEntryType": "Z"}, "FAST_UNKNOWN_VALUE"),
-        ({"MDUpdateAction": 9}, "FAST_UNKNOWN_VALUE"),
-        ({"MDEntryType": "2", "TradeCondition": "Z"}, "FAST_UNKNOWN_VALUE"),
-        ({"MDEntryTime": 256000000}, "FAST_IMPOSSIBLE_TIME"),
+        ({"MDEntryType": "0", "MDUpdateAction": 9}, "FAST_UNKNOWN_VALUE"),
+        ({"MDEntryType": "0", "MDEntryTime": 256000000}, "FAST_IMPOSSIBLE_TIME"),
         ({"SecurityID": (1 << 64) - 1}, "FAST_BEYOND_SCALE"),
     ],
 )
@@ -114,7 +113,41 @@ def test_entries(entry: dict[str, Any], fault: str) -> None:
     assert listener.compare() == 6
 
 
-def test_a_snapshot_with_an_entry_that_nobody_knows_is_not_loaded_by_half(
+@pytest.mark.parametrize(
+    ("entry", "fault"),
+    [
+        ({"MDEntryType": "Z"}, "FAST_UNKNOWN_VALUE"),
+        ({"MDUpdateAction": 9}, "FAST_UNKNOWN_VALUE"),
+        ({"MDEntryType": "2", "MDUpdateAction": 4}, "FAST_UNKNOWN_VALUE"),  # 12.6
+        ({"MDEntryType": "2", "TradeCondition": "Z"}, "FAST_UNKNOWN_VALUE"),
+        ({"MDEntryTime": 256000000}, "FAST_IMPOSSIBLE_TIME"),
+        ({"MDEntryPx": Scaled(1, -5)}, "FAST_BEYOND_SCALE"),
+    ],
+)
+def test_entries_that_are_no_books_leave_it_known(entry: dict[str, Any], fault: str) -> None:
+    """No snapshot need come: it was a report of its instrument, and no other is missing."""
+    listener = Listener(51)
+    listener.start()
+    assert told(listener, [spoiled(listener, **entry)]) == {fault}
+    assert listener.compare() == 6
+    listener.step(5)
+    assert listener.compare() == 6
+
+
+def test_a_snapshot_with_an_entry_that_nobody_knows_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """B3 may tell more one day: books do not wait for who can read it."""
+    listener = Listener(53)
+    listener.step(30)
+    listener.loop(Stream.DEFINITION)
+    whole = listener.toy._whole
+    more = {"MDEntryType": "Z", "MDEntryTime": "0"}
+    monkeypatch.setattr(listener.toy, "_whole", lambda one: [*whole(one), more])
+    for _ in range(3):
+        listener.loop(Stream.SNAPSHOT)
+    assert listener.compare() == 6
+
+
+def test_a_snapshot_with_an_order_that_nobody_can_read_is_not_loaded_by_half(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     listener = Listener(53)
@@ -124,7 +157,7 @@ def test_a_snapshot_with_an_entry_that_nobody_knows_is_not_loaded_by_half(
     whole = toy._whole
 
     def spoil(one: ToyInstrument) -> list[dict[str, Any]]:
-        return [*whole(one), {"MDEntryType": "Z", "MDEntryTime": "0"}]
+        return [*whole(one), {"MDEntryType": "0", "MDEntryTime": "0", "MDEntryPx": Scaled(1, -5)}]
 
     monkeypatch.setattr(toy, "_whole", spoil)
     for _ in range(3):

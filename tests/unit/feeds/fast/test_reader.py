@@ -159,8 +159,24 @@ def test_a_channel_reset_has_no_instrument() -> None:
 @pytest.mark.parametrize(
     ("entry", "fault"),
     [
-        ({"MDEntryType": "Z"}, Fault.FAST_UNKNOWN_VALUE),
         ({"MDEntryType": "0", "MDUpdateAction": 9}, Fault.FAST_UNKNOWN_VALUE),
+        ({"MDEntryType": "1", "MDEntryPx": Scaled(1, -5)}, Fault.FAST_BEYOND_SCALE),
+        ({"MDEntryType": "0", "MDEntryTime": 256000000}, Fault.FAST_IMPOSSIBLE_TIME),
+    ],
+)
+def test_an_entry_of_a_book_that_nobody_can_read_is_lost(entry: dict[str, Any], fault: Fault) -> None:
+    reading = read(incremental({"MDEntryType": "7"}, entry, {"MDEntryType": "8"}))
+    assert [row["kind"] for row in reading.rows] == [Kind.HIGH, Kind.LOW]
+    assert [(each.fault, each.index, each.lost) for each in reading.faults] == [(fault, 1, True)]
+
+
+@pytest.mark.parametrize(
+    ("entry", "fault"),
+    [
+        ({"MDEntryType": "Z"}, Fault.FAST_UNKNOWN_VALUE),
+        ({"MDEntryType": "9", "MDUpdateAction": 9}, Fault.FAST_UNKNOWN_VALUE),
+        ({"MDEntryType": "g", "PriceBandType": "7"}, Fault.FAST_UNKNOWN_VALUE),
+        ({"MDEntryType": "6", "SettPriceType": 300}, Fault.FAST_BEYOND_SCALE),
         (TRADE | {"MDUpdateAction": 4}, Fault.FAST_UNKNOWN_VALUE),  # 12.6: Delete From is of books
         (TRADE | {"MDEntryPx": Scaled(1, -5)}, Fault.FAST_BEYOND_SCALE),
         (TRADE | {"MDEntryPx": Scaled(1, 40)}, Fault.FAST_BEYOND_SCALE),
@@ -168,10 +184,41 @@ def test_a_channel_reset_has_no_instrument() -> None:
         (TRADE | {"MDEntryDate": 20131332}, Fault.FAST_IMPOSSIBLE_TIME),
     ],
 )
-def test_what_nobody_knows_is_a_fault_and_the_rest_is_read(entry: dict[str, Any], fault: Fault) -> None:
+def test_what_nobody_can_read_is_a_report_all_the_same(entry: dict[str, Any], fault: Fault) -> None:
+    """It is no book's: so the book stays known, and the instrument's next report follows."""
     reading = read(incremental({"MDEntryType": "7"}, entry, {"MDEntryType": "8"}))
-    assert [row["kind"] for row in reading.rows] == [Kind.HIGH, Kind.LOW]
-    assert [(each.fault, each.index) for each in reading.faults] == [(fault, 1)]
+    assert [row["kind"] for row in reading.rows] == [Kind.HIGH, Kind.UNREAD, Kind.LOW]
+    high, unread, _ = reading.rows
+    assert (unread["security_id"], unread["rpt_seq"]) == (high["security_id"], high["rpt_seq"])
+    assert [(each.fault, each.index, each.lost) for each in reading.faults] == [(fault, 1, False)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "entry", "what"),
+    [
+        ("0", {"QuoteCondition": "R Y"}, "QuoteCondition 'Y'"), ("1", {"MDStreamID": "Z"}, "MDStreamID 'Z'"),
+        ("1", {"EarlyTermination": 9}, "EarlyTermination 9"),
+        ("2", {"TickDirection": "7"}, "TickDirection '7'"),
+        ("2", {"TradingSessionID": 5}, "TradingSessionID 5"),
+        ("3", {"TickDirection": "4"}, "TickDirection '4'"),
+        ("5", {"PriceAdjustmentMethod": 9}, "PriceAdjustmentMethod 9"),
+        ("6", {"PriceType": "9"}, "PriceType '9'"),
+        ("A", {"TradeCondition": "Z"}, "TradeCondition 'Z'"), ("7", {"MDStreamID": "XY"}, "MDStreamID 'XY'"),
+    ],
+)  # fmt: skip
+def test_a_value_out_of_its_domain_is_kept_and_flagged(kind: str, entry: dict[str, Any], what: str) -> None:
+    reading = read(incremental({"MDEntryType": kind, **entry}))
+    assert [(each.fault, each.lost, each.detail) for each in reading.faults] == [
+        (Fault.FAST_UNKNOWN_VALUE, False, what)
+    ]
+    (row,) = reading.rows
+    assert row["kind"] != Kind.UNREAD
+
+
+def test_an_implied_order_says_so() -> None:
+    for condition, flags in (("K", Flag.IMPLIED), ("R K", Flag.IMPLIED | Flag.RECOVERY), ("C", 0)):
+        (row,) = read(incremental({"MDEntryType": "0", "QuoteCondition": condition})).rows
+        assert row["flags"] & (Flag.IMPLIED | Flag.RECOVERY) == flags
 
 
 def test_a_broken_message_is_a_fault() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pregao.feeds.trademate.client import settings_of
-from pregao.io.private_files import write_private
+from pregao.io.files import write_private
 from pregao.market.sessions import open_session
 from pregao.model.errors import ConfigurationError
 

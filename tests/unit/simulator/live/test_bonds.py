@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pregao.exchange.bonds.book import RateOrder
-from pregao.io.private_files import write_private
+from pregao.io.files import write_private
 from pregao.market.sessions import open_session
 from pregao.model.errors import ConfigurationError
 from pregao.model.events import ClosingPrice, Event, StateChanged, Trade

@@ -10,7 +10,8 @@ from pregao.feeds.binary.system import BINARY
 from pregao.feeds.publishing import PublishingSite
 from pregao.market import Market
 from pregao.model.market import Side
-from pregao.simulator.live.market import LiveMarket, version_at
+from pregao.simulator.live.channels import version_at
+from pregao.simulator.live.market import LiveMarket
 from pregao.simulator.live.settings import LiveSettings
 from pregao.simulator.live.state import KeptState
 from pregao.simulator.live.tracking import StateTracker

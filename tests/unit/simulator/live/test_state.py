@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pregao.codecs.sbe.builtin import load_builtin_schema
+from pregao.codecs.sbe import load_builtin_schema
 from pregao.exchange.carried import carry_over
 from pregao.exchange.catalogue import load_default_catalogue
 from pregao.exchange.commands import (
@@ -42,7 +42,9 @@ from pregao.model.events import Trade
 from pregao.model.market import Phase, Side, State, TradeSubType
 from pregao.model.streams import Stream
 from pregao.simulator.live import tracking as keeping
-from pregao.simulator.live.market import LiveMarket, ResetStream, version_at
+from pregao.simulator.live.channels import version_at
+from pregao.simulator.live.market import LiveMarket
+from pregao.simulator.live.resets import ResetStream
 from pregao.simulator.live.settings import LiveSettings, load_settings
 from pregao.simulator.live.state import (
     NO_CHANGE,

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from pregao.codecs.sbe.builtin import load_builtin_schema
+from pregao.codecs.sbe import load_builtin_schema
 from pregao.feeds.binary.packets import PacketDecoder
 from pregao.model.errors import ConfigurationError
 from pregao.simulator.live.settings import LiveSettings
 from pregao.simulator.operator.api import BODY_LIMIT, start_server
-from pregao.simulator.operator.calls import CALLS, VIEWS
+from pregao.simulator.operator.calls import CALLS
+from pregao.simulator.operator.views import VIEWS
 from tests.kits.operator import Desk, Wire, make_loop, running_desk, with_desk
 
 PETR4 = {"security_id": "PETR4"}

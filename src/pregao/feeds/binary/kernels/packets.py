@@ -5,7 +5,7 @@ instead, one cache-sized run after the other. All arguments are numbers and addr
 `pregao.kernels`.
 """
 
-from pregao.codecs.pcap.kernels import ENDED_FULL, Run, take_run
+from pregao.codecs.pcap.kernels import ENDED_FULL, RunAddresses, take_run
 from pregao.codecs.sbe.kernel_tables import (
     DATA,
     DATA_COUNT,
@@ -207,7 +207,7 @@ def read_packets(base, feed, first, last, listed, context):
 @kernel
 def _take(base, position, end, shape, number, feed, row, last):
     """A piece of datagrams to rows `row` to `last` of the packets: as `take_run`."""
-    run = Run(
+    run = RunAddresses(
         load_i64(feed, TS_RECV), load_i64(feed, OFFSET), load_i64(feed, LENGTH), load_i64(feed, FLOW),
         load_i64(feed, NUMBER),
     )  # fmt: skip

@@ -1,7 +1,7 @@
 """One channel at one site: the three streams, their timers and resets, tied together (6.1)."""
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Set
 
 from pregao.codecs.sbe import Schema
 from pregao.feeds.binary.publisher.incremental import IncrementalStream
@@ -9,17 +9,15 @@ from pregao.feeds.binary.publisher.loops import DefinitionLoop, LoopingStream
 from pregao.feeds.binary.publisher.messages import MessageCounts, MessageWriter
 from pregao.feeds.binary.publisher.packets import PacketStream
 from pregao.feeds.binary.publisher.snapshots import ENTRIES, SnapshotLoop, SnapshotOrders
+from pregao.feeds.publishers import orders_again
 from pregao.feeds.publishing import (
     BookSource,
-    Habits,
     InstrumentBook,
-    Listener,
     OutgoingPacket,
     Paces,
-    PublishingSite,
+    PublisherSetup,
     SequencePoint,
 )
-from pregao.feeds.sweeps import orders_again
 from pregao.model import events as e
 from pregao.model.market import DefinitionAction
 from pregao.model.streams import Feed, Stream
@@ -142,27 +140,11 @@ class Resets:
 
 
 class ChannelPublisher:
-    """A `Publisher` of Binary UMDF: events in, packets out through `take`. `PublishingSystem.publisher` says
-    what its arguments are."""
+    """A `Publisher` of Binary UMDF: events in, packets out through `take`."""
 
-    def __init__(
-        self,
-        channel: int,
-        schema: Schema,
-        version: int,
-        source: BookSource,
-        *,
-        now_ns: int,
-        site: PublishingSite = PublishingSite.PRIMARY,
-        paces: Paces | None = None,
-        habits: Habits | None = None,
-        start: SequencePoint | None = None,
-        loops: SequencePoint | None = None,
-        rpt_seqs: Mapping[int, int] | None = None,
-        booked: Iterable[int] = (),
-        listener: Listener | None = None,
-    ) -> None:
-        paces, habits = paces or Paces(), habits or Habits()
+    def __init__(self, schema: Schema, setup: PublisherSetup) -> None:
+        channel, version, source, now_ns, site, *_ = setup
+        paces, habits = setup.paces or Paces(), setup.habits
         self.channel, self.version, self.site = channel, version, site
         self._out: list[OutgoingPacket] = []
         writer = MessageWriter(schema, version)
@@ -173,9 +155,9 @@ class ChannelPublisher:
                 now_ns=now_ns, start=begin, heartbeat_ns=paces.heartbeat_ns,
             )  # fmt: skip
 
-        incremental = packets(Stream.INCREMENTAL, site.incremental, start)
+        incremental = packets(Stream.INCREMENTAL, site.incremental, setup.start)
         self.incremental = IncrementalStream(
-            incremental, writer, rpt_seqs=rpt_seqs, booked=booked, listener=listener
+            incremental, writer, rpt_seqs=setup.rpt_seqs, booked=setup.booked, listener=setup.listener
         )
         snapshot_orders = SnapshotOrders(schema, version, paces.snapshot_entries or ENTRIES)
         snapshots = SnapshotLoop(
@@ -183,11 +165,11 @@ class ChannelPublisher:
         )
         definitions = DefinitionLoop(source, writer)
         self.definitions = LoopingStream(
-            packets(Stream.DEFINITION, site.loops, loops), paces.definitions, definitions.begin,
+            packets(Stream.DEFINITION, site.loops, setup.loops), paces.definitions, definitions.begin,
             writer.sequence_reset if habits.definitions_reset else None, now_ns,
         )  # fmt: skip
         self.snapshots = LoopingStream(
-            packets(Stream.SNAPSHOT, site.loops, loops), paces.snapshots, snapshots.begin,
+            packets(Stream.SNAPSHOT, site.loops, setup.loops), paces.snapshots, snapshots.begin,
             writer.sequence_reset, now_ns,
         )  # fmt: skip
         self._resets = Resets(

@@ -20,8 +20,8 @@ from typing import Any, Final
 from pregao.feeds.binary.publisher.blocks import Packer
 from pregao.feeds.binary.publisher.messages import MessageWriter
 from pregao.feeds.binary.publisher.packets import PacketStream
+from pregao.feeds.publishers import swept
 from pregao.feeds.publishing import Listener
-from pregao.feeds.sweeps import swept
 from pregao.model import events as e
 from pregao.model.errors import EncodeError
 from pregao.model.instruments import Instrument

@@ -126,12 +126,12 @@ def _quantities(instrument: Instrument) -> Fields:
 
 def _attributes(instrument: Instrument) -> list[tuple[str, TradeType]]:
     """How it may be traded; the others are told by being there, the test instrument since version 17."""
-    told = [("TRADE_TYPE_ELIGIBILITY", trade_type) for trade_type in instrument.trade_types]
+    attributes = [("TRADE_TYPE_ELIGIBILITY", trade_type) for trade_type in instrument.trade_types]
     if instrument.accepts_gt:
-        told.append(("GTD_GTC_ELIGIBILITY", _ELIGIBLE))
+        attributes.append(("GTD_GTC_ELIGIBILITY", _ELIGIBLE))
     if instrument.is_test:
-        told.append(("TEST_INSTRUMENT", _ELIGIBLE))
-    return told
+        attributes.append(("TEST_INSTRUMENT", _ELIGIBLE))
+    return attributes
 
 
 def _underlying(underlying: Underlying) -> Fields:

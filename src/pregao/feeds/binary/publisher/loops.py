@@ -1,23 +1,18 @@
 """A stream that says everything, from the first packet to a SequenceReset, again and again (6.5.8, 7.4)."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final
 
 from pregao.feeds.binary.publisher.messages import MessageWriter
 from pregao.feeds.binary.publisher.packets import PacketStream
+from pregao.feeds.publishers import PacedLoop
 from pregao.feeds.publishing import BookSource, LoopPace
 from pregao.model.instruments import Instrument
 from pregao.model.market import DefinitionAction
 
-_CATCH_UP: Final = 64  # packets that a late call may send at once
 
-
-class LoopingStream:
-    """Sends the messages of `begin` packet by packet as time passes, then starts over.
-
-    `begin` gives the messages of one loop, or None while there is nothing to say: then only
-    heartbeats go out. Messages are asked for only when their packet is due, so what is said late
-    in a loop is newer than what was said early. Without `sequence_reset` a loop just ends.
+class LoopingStream(PacedLoop[bytes]):
+    """Packet by packet. Messages are asked for only when their packet is due, so what is said late in a loop
+    is newer than what was said early. Without `sequence_reset` a loop just ends.
     """
 
     def __init__(
@@ -28,27 +23,9 @@ class LoopingStream:
         sequence_reset: bytes | None,
         now_ns: int,
     ) -> None:
-        self.packets, self._pace, self._begin = packets, pace, begin
-        self._sequence_reset = sequence_reset
-        self._messages: Iterator[bytes] | None = None
+        super().__init__(packets, pace, begin, now_ns)
+        self.packets, self._sequence_reset = packets, sequence_reset
         self._ahead: bytes | None = None  # did not fit the packet before
-        self.due_ns = now_ns  # when the next packet of a loop is
-        self.held = False  # no other loop begins
-
-    @property
-    def under_way(self) -> bool:
-        """Whether a loop has begun and not ended."""
-        return self._messages is not None
-
-    def advance(self, now_ns: int) -> None:
-        """Send the packets that are due; a long absence is not made up for."""
-        if self.due_ns <= now_ns:
-            interval_ns, pause_ns = self._pace
-            self.due_ns = max(self.due_ns, now_ns - _CATCH_UP * interval_ns)
-            while self.due_ns <= now_ns:
-                going_on = self._send_packet(now_ns)
-                self.due_ns = self.due_ns + interval_ns if going_on else now_ns + max(pause_ns, interval_ns)
-        self.packets.on_timeout(now_ns)
 
     def restart(self) -> None:
         """Whoever sends from now on does not know how far the loop was: another one begins."""
@@ -56,20 +33,11 @@ class LoopingStream:
             self._messages = self._ahead = None
             self.packets.start_version()
 
-    def hold(self, now_ns: int, *, held: bool) -> None:
-        """Held, a loop that is under way ends and none begins; released, one begins at once."""
-        self.held = held
-        if not held:
-            self.due_ns = now_ns
-
-    def _send_packet(self, now_ns: int) -> bool:
-        """One packet of the loop; False at its end, or where there is none."""
-        if self._messages is None:
-            self._messages = None if self.held else self._begin()
-            if self._messages is None:
-                return False
-        packets = self.packets
-        message = self._ahead or next(self._messages, None)
+    def send_some(self, now_ns: int) -> bool:
+        messages, packets = self.messages(), self.packets
+        if messages is None:
+            return False
+        message = self._ahead or next(messages, None)
         if message is None:
             if self._sequence_reset is not None:
                 packets.send_alone(self._sequence_reset, now_ns)
@@ -78,7 +46,7 @@ class LoopingStream:
             return False
         while message is not None and packets.fits(message):
             packets.add(message, now_ns)
-            message = next(self._messages, None)
+            message = next(messages, None)
         self._ahead = message
         packets.flush(now_ns)
         return True

@@ -18,8 +18,8 @@ from pregao.feeds.binary.publisher.listings import definition_fields
 from pregao.feeds.binary.publisher.packers import fast_packers
 from pregao.feeds.binary.publisher.packets import NAME as NEWS
 from pregao.feeds.binary.publisher.packets import PACKET_ROOM, news_parts
+from pregao.feeds.publishers import swept
 from pregao.feeds.publishing import NOT_SENT
-from pregao.feeds.sweeps import swept
 from pregao.model import events as e
 from pregao.model.errors import EncodeError
 from pregao.model.events import (

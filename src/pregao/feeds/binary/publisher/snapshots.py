@@ -207,6 +207,6 @@ class SnapshotLoop:
         for update in book.statistics:
             if not isinstance(update, STATISTICS):
                 raise EncodeError("is not sent in snapshots (7.1)", message=type(update).__name__)
-        told = [update for update in book.statistics if writer.sends(type(update))]
-        messages = [writer.encode(update, end) for update in told]
+        sent = [update for update in book.statistics if writer.sends(type(update))]
+        messages = [writer.encode(update, end) for update in sent]
         return messages if state is None else [*messages, writer.encode(state, end)]

@@ -13,7 +13,9 @@ _WHOLE: Final = 1
 
 def definition(v: Values, channel: int) -> e.Definition:
     """Both messages. What is null is as the model has it by default."""
-    told = {"channel": channel} | _identity(v) | _terms(v) | _quantities(v) | _settlement(v) | _attributes(v)
+    fields = (
+        {"channel": channel} | _identity(v) | _terms(v) | _quantities(v) | _settlement(v) | _attributes(v)
+    )
     instrument = Instrument(
         # Of these null is a value of its own.
         price_kind=v.word("priceType", w.PRICE_KINDS),
@@ -23,7 +25,7 @@ def definition(v: Values, channel: int) -> e.Definition:
         price_divisor_fine=v.fine("priceDivisor"),
         legs=tuple(_leg(leg) for leg in v.entries("noLegs")),
         underlyings=tuple(_underlying(one) for one in v.entries("noUnderlyings")),
-        **{name: value for name, value in told.items() if value is not None},
+        **{name: value for name, value in fields.items() if value is not None},
     )
     return e.Definition(instrument, v.need("action", v.word("securityUpdateAction", w.DEFINITION_ACTIONS)))
 
@@ -94,14 +96,14 @@ def _quantities(v: Values) -> dict[str, Any]:
 def _attributes(v: Values) -> dict[str, Any]:
     """Told by being there, each with a value of its own only where it is the types of trade; the test
     instrument from version 17 on."""
-    told = [(entry.get("instrAttribType"), entry) for entry in v.entries("noInstrAttribs")]
-    kinds = {kind for kind, _ in told}
+    attributes = [(entry.get("instrAttribType"), entry) for entry in v.entries("noInstrAttribs")]
+    kinds = {kind for kind, _ in attributes}
     return {
         "accepts_gt": "GTD_GTC_ELIGIBILITY" in kinds,
         "is_test": "TEST_INSTRUMENT" in kinds,
         "trade_types": tuple(
             entry.word("instrAttribValue", w.TRADE_TYPES)
-            for kind, entry in told
+            for kind, entry in attributes
             if kind == "TRADE_TYPE_ELIGIBILITY" and entry.get("instrAttribValue") is not None
         ),
     }

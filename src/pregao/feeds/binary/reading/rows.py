@@ -28,7 +28,7 @@ from pregao.feeds.binary.reading.plain import PlainReader
 from pregao.feeds.binary.reading.plan import RowPlan, row_plan_of
 from pregao.feeds.binary.reading.tables import CONTEXT_FIELDS, FAULT_BYTES, FAULTS_AT_ONCE
 from pregao.feeds.port import ListedDefinition, Reading, RowFault
-from pregao.kernel_context import Context
+from pregao.kernels import Context
 from pregao.model.errors import Fault
 from pregao.model.events import Definition
 from pregao.model.rows import ROW, ROW_SIZE, Rows, place
@@ -145,10 +145,14 @@ class RowReader:
         return _KNOWN[key][1]
 
     def _defined(self, message: bytes) -> ListedDefinition | None:
-        told = self._plain.read(self._decoder.decode(message))
-        if not told or "security_id" in told[0].lacks or not isinstance(told[0].update, Definition):
+        readings = self._plain.read(self._decoder.decode(message))
+        if (
+            not readings
+            or "security_id" in readings[0].lacks
+            or not isinstance(readings[0].update, Definition)
+        ):
             return None
-        return ListedDefinition(told[0].update, told[0].total or 0)
+        return ListedDefinition(readings[0].update, readings[0].total or 0)
 
     def _give(self, given: tuple[Array, ...]) -> None:
         """Other arrays than before."""

@@ -5,10 +5,9 @@ from typing import Any
 from pregao.feeds.binary.reading import words as w
 from pregao.feeds.binary.reading.values import Values
 from pregao.model import events as e
-from pregao.model.market import ImbalanceSide
+from pregao.model.market import EXCHANGE, ImbalanceSide
 
 # SecurityGroupPhase does not say the exchange: they are all B3's.
-EXCHANGE = "BVMF"
 
 
 def _key(v: Values) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from pregao.codecs.fix.formats import format_timestamp
-from pregao.feeds.trade_figures import Figures
+from pregao.feeds.publishers import Figures
 from pregao.model import events as e
 from pregao.model.market import (
     EXCHANGE,

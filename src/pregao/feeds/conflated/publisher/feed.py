@@ -25,10 +25,9 @@ from pregao.feeds.conflated.publisher.listings import (
 from pregao.feeds.conflated.publisher.snapshots import Snapshots
 from pregao.feeds.fix.bulletins import ENTRIES, Bulletin, Listing, Notice, Outbox, Totals
 from pregao.feeds.fix.server import Audience
+from pregao.feeds.publishers import TradeFigures, orders_again
 from pregao.feeds.publishing import BookSource
 from pregao.feeds.serving import ServingSettings
-from pregao.feeds.sweeps import orders_again
-from pregao.feeds.trade_figures import TradeFigures
 from pregao.model import events as e
 from pregao.model.instruments import Instrument
 from pregao.model.market import DefinitionAction, StateEvent

@@ -9,7 +9,7 @@ from pregao.codecs.fix.bodies import EncodedEntries
 from pregao.codecs.fix.encoder import Encoder
 from pregao.feeds.conflated.publisher.entries import DAY_NS, Entry, date_text, price_text, time_text
 from pregao.feeds.fix.bulletins import ENTRIES
-from pregao.feeds.serving import MarketTotal
+from pregao.feeds.serving import ListedTotal
 from pregao.model.events import ExecutionStatistics
 
 HISTORY: Final = b"UTHP"
@@ -72,7 +72,7 @@ class TradeHistory:
 class TotalsBoard:
     """Money, volume and trades of the day, for each total: the sums of the instruments of its groups."""
 
-    def __init__(self, totals: Sequence[MarketTotal]) -> None:
+    def __init__(self, totals: Sequence[ListedTotal]) -> None:
         self.totals = tuple(totals)
         self._sums: dict[str, list[int]] = {}
         self._known: dict[int, tuple[int, int, int]] = {}
@@ -110,7 +110,7 @@ class TotalsBoard:
     def compositions(self) -> list[dict[int, Any]]:
         """35=UTOTC: a message for the totals of no index, and one for those of each. 893 is required though
         "not sent by default": N, and Y on the last."""
-        by_index: dict[str | None, list[MarketTotal]] = {}
+        by_index: dict[str | None, list[ListedTotal]] = {}
         for total in self.totals:
             by_index.setdefault(total.index_symbol, []).append(total)
         made: list[dict[int, Any]] = []
@@ -124,7 +124,7 @@ class TotalsBoard:
         return made
 
 
-def _composed(totals: Iterable[MarketTotal]) -> Iterable[dict[int, Any]]:
+def _composed(totals: Iterable[ListedTotal]) -> Iterable[dict[int, Any]]:
     for each in totals:
         groups = [{1151: group.encode("ascii")} for group in each.groups]
         yield {55: each.symbol.encode("ascii"), 107: each.description.encode("ascii"), 37022: groups}

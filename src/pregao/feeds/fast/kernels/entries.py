@@ -20,6 +20,7 @@ from pregao.feeds.fast.kernels.values import (
     text_at,
     value,
 )
+from pregao.feeds.kernels import blank_row
 from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u16, store_8, store_16, store_32, store_64
 from pregao.model import rows as r
 from pregao.model.market import FINE_EXPONENT, PRICE_EXPONENT, Action, TradeCondition, TradeSubType
@@ -31,6 +32,7 @@ SNAPSHOT, SNAPSHOT_ORDER, SNAPSHOT_LEVEL = (
     int(Kind.SNAPSHOT), int(Kind.SNAPSHOT_ORDER), int(Kind.SNAPSHOT_LEVEL),
 )  # fmt: skip
 END_OF_EVENT, RECOVERY, NO_EVENT = int(Flag.END_OF_EVENT), int(Flag.RECOVERY), int(Flag.NO_EVENT)
+IMPLIED = int(Flag.IMPLIED)
 BY_POSITION = int(Flag.BY_POSITION | Flag.PRICE_UNTOLD)
 SIDE_BY_POSITION, FORWARD, BY_TIME = int(Flag.BY_POSITION), int(Flag.FORWARD), int(Flag.BY_TIME)
 NEW, DELETE, DELETE_THRU = int(Action.NEW), int(Action.DELETE), int(Action.DELETE_THRU)
@@ -38,20 +40,8 @@ DELETE_FROM, OVERLAY = int(Action.DELETE_FROM), int(Action.OVERLAY)
 OPENING_PRICE, CROSSED = int(TradeCondition.OPENING_PRICE), int(TradeCondition.CROSSED)
 LAST_AT_SAME, ON_BEHALF = int(TradeCondition.LAST_AT_SAME_PRICE), int(TradeCondition.ON_BEHALF)
 LEG = int(TradeSubType.LEG)
-ELECTRONIC, LENDING = ord("E"), ord("L")
-
-
-@inlined
-def _blank(row, at, epoch, message, index):
-    """A row that tells nothing yet."""
-    for word in range(0, r.ROW_SIZE, 8):
-        store_64(row, word, 0)
-    for field in (r.SECURITY_ID, r.ID, r.PRICE, r.SIZE, r.OTHER, r.TIME, r.INSERTED, r.FINE, r.LOW, r.HIGH):
-        store_64(row, field, NULL)
-    store_16(row, r.INDEX, index)
-    store_32(row, r.PACKET, message)
-    store_64(row, r.AT, at)
-    store_16(row, r.SEQUENCE_VERSION, epoch)
+ELECTRONIC, LENDING, INDEX, EX_PIT, TERMO = ord("E"), ord("L"), ord("N"), ord("X"), ord("T")
+EXERCISE, ALL, SURVEILLANCE, COUNTER = ord("O"), ord("A"), ord("S"), ord("C")
 
 
 @inlined
@@ -69,13 +59,15 @@ def _lending(context, columns, shape, entry, row):
         if begins == NO_TIME:
             return 0
         store_64(row, r.HIGH, begins // DAY)
-    told, kept = 0, 0
+    is_lent, kept = 0, 0
     for index in range(3):
         part = value(columns, shape, f.EARLY + 8 * index, entry)
         if part != NULL:
-            told = 1
-            kept |= (part + 1 if 0 <= part < 255 else 0) << 8 * index
-    if told:
+            if part < (1 if index == 2 else 0) or part > (1 if index == 1 else 2):
+                return 0
+            is_lent = 1
+            kept |= part + 1 << 8 * index
+    if is_lent:
         store_64(row, r.FINE, kept)
     return 1
 
@@ -86,11 +78,15 @@ def _book(context, columns, shape, entry, row, letter, action):
     side, flags, snapshot = letter - 47, load_u8(row, r.FLAGS), load_i64(shape, f.IS_SNAPSHOT)
     condition = value(columns, shape, f.QUOTE_CONDITION, entry)
     if condition != NULL:
-        told = letter_of(context, condition)
-        if told == BEYOND:
+        quoted = letter_of(context, condition)
+        if quoted == BEYOND:
             return 0
-        if told == ord("R"):
+        if quoted == ord("R"):
             flags |= RECOVERY
+        elif quoted == ord("K"):
+            flags |= IMPLIED
+        elif quoted != ord("C"):
+            return 0
     position = value(columns, shape, f.POSITION_NO, entry)
     store_8(row, r.SIDE, side)
     store_32(row, r.POSITION, 0 if position == NULL else position)
@@ -171,15 +167,18 @@ def _trade(context, columns, shape, entry, row, action):
     number = digits(context, value(columns, shape, f.TRADE_ID, entry))
     rate = decimal(columns, shape, f.INTEREST_RATE, entry, PRICE_EXPONENT)
     session, tick = value(columns, shape, f.SESSION, entry), value(columns, shape, f.TICK, entry)
-    if number == BEYOND or rate == BEYOND or (session != NULL and session > 255):
+    if number == BEYOND or rate == BEYOND or (session != NULL and session != 1 and session != 6):
         return 0
-    tick = digits(context, tick)
+    if tick != NULL:
+        tick = letter_of(context, tick) - ord("0")
+        if tick < 0 or tick > 3:
+            return 0
     if load_u8(row, r.KIND) == 0:
         store_8(row, r.KIND, BUST if action == DELETE else TRADE)
     store_64(row, r.ID, number)
     store_64(row, r.OTHER, rate)
     store_8(row, r.SESSION, 0 if session == NULL else session)
-    store_8(row, r.TYPE, tick + 1 if 0 <= tick < 9 else 0)
+    store_8(row, r.TYPE, 0 if tick == NULL else tick + 1)
     store_32(row, r.FIRM, _firm(context, columns, shape, f.BUYER, entry))
     store_32(row, r.POSITION, _firm(context, columns, shape, f.SELLER, entry))
     store_64(row, r.LOW, value(columns, shape, f.SELLER_DAYS, entry))
@@ -210,6 +209,12 @@ def _times(context, columns, shape, entry, row):
 
 
 @inlined
+def _is_stream(letter):
+    """Of the domain of 1500."""
+    return letter in (ELECTRONIC, LENDING, INDEX, EX_PIT, TERMO, EXERCISE, ALL, SURVEILLANCE, COUNTER)
+
+
+@inlined
 def _whose(context, columns, shape, entry, row, parent):
     """The instrument and stream, and the report; in a snapshot the message has them. 0: not ordinary."""
     if load_i64(shape, f.IS_SNAPSHOT):
@@ -222,7 +227,7 @@ def _whose(context, columns, shape, entry, row, parent):
     stream, letter = value(columns, shape, f.STREAM_ID, entry), ELECTRONIC
     if stream != NULL:
         letter = letter_of(context, stream)
-        if letter == BEYOND:
+        if not _is_stream(letter):
             return 0
     store_64(row, r.SECURITY_ID, security_id)
     store_32(row, r.RPT_SEQ, 0 if report == NULL else report)
@@ -325,13 +330,13 @@ def fill_rows(context, message, count, made):
         snapshot = load_i64(shape, f.IS_SNAPSHOT)
         if snapshot:
             row = load_i64(context, f.ROWS) + made * r.ROW_SIZE
-            _blank(row, at, epoch, message, 0)
+            blank_row(row, at, epoch, message, 0)
             if not _snapshot(context, columns, shape, row, parent):
                 return message, before
             first = made = made + 1
         while cursor < last and load_i64(origins, cursor * 8) == parent:
             row = load_i64(context, f.ROWS) + made * r.ROW_SIZE
-            _blank(row, at, epoch, message, made - first)
+            blank_row(row, at, epoch, message, made - first)
             if not _entry(context, columns, shape, cursor, row, parent):
                 return message, before
             cursor += 1

@@ -55,7 +55,7 @@ def _opening(context, columns, shape, entry, row):
 def _closing(context, columns, shape, entry, row):
     price = decimal(columns, shape, f.PRICE, entry, FINE_EXPONENT)
     date, method = value(columns, shape, f.LAST_DATE, entry), value(columns, shape, f.ADJUSTMENT, entry)
-    if price == BEYOND:
+    if price == BEYOND or method > 4:
         return 0
     if date != NULL:
         begins = day_ns(context + f.KNOWN_INSERTED_DAY, date)
@@ -65,7 +65,7 @@ def _closing(context, columns, shape, entry, row):
     _put_flag(context, columns, shape, entry, row)
     store_8(row, r.KIND, CLOSING)
     store_64(row, r.FINE, price)
-    store_8(row, r.DETAIL, method + 1 if 0 <= method < 255 else 0)
+    store_8(row, r.DETAIL, 0 if method == NULL else method + 1)
     return 1
 
 
@@ -74,11 +74,15 @@ def _settlement(context, columns, shape, entry, row):
     kind = value(columns, shape, f.SETTLEMENT_KIND, entry)
     if kind > 255:
         return 0
-    price_kind = digits(context, value(columns, shape, f.PRICE_KIND, entry))
+    price_kind = value(columns, shape, f.PRICE_KIND, entry)
+    if price_kind != NULL:
+        price_kind = letter_of(context, price_kind) - ord("0")
+        if price_kind < 1 or price_kind > 3:
+            return 0
     _put_flag(context, columns, shape, entry, row)
     store_8(row, r.KIND, SETTLEMENT)
     store_8(row, r.DETAIL, 0 if kind == NULL else kind)
-    store_8(row, r.TYPE, price_kind if 0 <= price_kind < 256 else 0)
+    store_8(row, r.TYPE, 0 if price_kind == NULL else price_kind)
     return 1
 
 
@@ -106,10 +110,10 @@ def _totals(context, columns, shape, entry, row):
 def _imbalance(context, columns, shape, entry, row):
     condition, side = value(columns, shape, f.CONDITION, entry), 0
     if condition != NULL:
-        told = letter_of(context, condition)
-        if told == BEYOND:
+        letter = letter_of(context, condition)
+        side = 1 if letter == ord("P") else 2 if letter == ord("Q") else 0
+        if side == 0:
             return 0
-        side = 1 if told == ord("P") else 2 if told == ord("Q") else 0
     store_8(row, r.KIND, IMBALANCE)
     store_8(row, r.SIDE, side)
     return 1
@@ -156,7 +160,7 @@ def _state(context, columns, shape, entry, row):
     phase = digits(context, value(columns, shape, f.PHASE, entry))
     state, event = value(columns, shape, f.STATE, entry), value(columns, shape, f.STATE_EVENT, entry)
     session, ends = value(columns, shape, f.SESSION, entry), value(columns, shape, f.ENDS, entry)
-    if state > 255 or event > 255 or session > 255:
+    if state > 255 or event > 255 or (session != NULL and session != 1 and session != 6):
         return 0
     if ends != NULL:
         ends = ns_of(context + f.KNOWN_INSERTED_DAY, ends)

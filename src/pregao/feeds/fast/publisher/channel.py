@@ -11,50 +11,38 @@ and it has no snapshot.
 """
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Set
+from typing import Final
 
 from pregao.feeds.fast.publisher.books import PublishedBooks
 from pregao.feeds.fast.publisher.datagrams import MessageStream
 from pregao.feeds.fast.publisher.incremental import IncrementalStream
 from pregao.feeds.fast.publisher.loops import DefinitionLoop, LoopingStream, SnapshotLoop
 from pregao.feeds.fast.publisher.writing import MessageWriter
+from pregao.feeds.publishers import orders_again
 from pregao.feeds.publishing import (
-    BookSource,
-    Habits,
-    Listener,
     OutgoingPacket,
     Paces,
+    PublisherSetup,
     SentMessage,
     SequencePoint,
 )
-from pregao.feeds.sweeps import orders_again
 from pregao.model import events as e
 from pregao.model.market import DefinitionAction
-from pregao.model.streams import Feed, Stream
+from pregao.model.streams import Stream
+
+USUAL_PACES: Final = Paces(heartbeat_ns=10 * 1_000_000_000)
 
 
 class FastPublisher:
     """A `Publisher` of UMDF FIX/FAST. `depth` None: books by order; 1: the best level; else so many."""
 
     def __init__(
-        self,
-        channel: int,
-        writer: MessageWriter,
-        source: BookSource,
-        *,
-        depth: int | None,
-        feeds: tuple[Feed, ...],
-        now_ns: int,
-        paces: Paces,
-        start: SequencePoint | None = None,
-        loops: SequencePoint | None = None,
-        rpt_seqs: Mapping[int, int] | None = None,
-        booked: Iterable[int] = (),
-        listener: Listener | None = None,
-        stream_id: str | None = None,
-        habits: Habits | None = None,
+        self, writer: MessageWriter, setup: PublisherSetup, *, depth: int | None, stream_id: str | None
     ) -> None:
         """`stream_id`: the one MDStreamID that the channel has."""
+        channel, source, now_ns, feeds = setup.channel, setup.source, setup.now_ns, setup.site.incremental
+        paces = setup.paces or USUAL_PACES
         self.channel, self._source, self._recovery_ns = channel, source, paces.recovery_ns
         self._out: list[OutgoingPacket] = []
         self._writer = writer
@@ -68,17 +56,17 @@ class FastPublisher:
         books = PublishedBooks(depth)
         books.start(source)
         self.incremental = IncrementalStream(
-            channel, stream(Stream.INCREMENTAL, start), writer, books, rpt_seqs=rpt_seqs, booked=booked,
-            listener=listener, stream_id=stream_id,
+            channel, stream(Stream.INCREMENTAL, setup.start), writer, books, rpt_seqs=setup.rpt_seqs,
+            booked=setup.booked, listener=setup.listener, stream_id=stream_id,
         )  # fmt: skip
         self.incremental.figures.list(source.definitions())
         definitions = DefinitionLoop(source, writer, channel, depth)
-        snapshots = SnapshotLoop(source, writer, self.incremental, habits or Habits())
+        snapshots = SnapshotLoop(source, writer, self.incremental, setup.habits)
         self.definitions = LoopingStream(
-            stream(Stream.DEFINITION, loops), writer, paces.definitions, definitions.begin, now_ns
+            stream(Stream.DEFINITION, setup.loops), writer, paces.definitions, definitions.begin, now_ns
         )
         self.snapshots = LoopingStream(
-            stream(Stream.SNAPSHOT, loops), writer, paces.snapshots, snapshots.begin, now_ns
+            stream(Stream.SNAPSHOT, setup.loops), writer, paces.snapshots, snapshots.begin, now_ns
         )
         self.publish = self.incremental.publish
         self.message_counts = self.incremental.message_counts

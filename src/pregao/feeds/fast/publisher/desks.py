@@ -42,7 +42,7 @@ def _lending_offer(offer: e.LendingOffer) -> Entry:
     if offer.early_termination is not None:
         entry["EarlyTermination"] = offer.early_termination
     if offer.certified is not None:
-        entry["BTBCertIndicator"] = int(offer.certified)
+        entry["BTBCertIndicator"] = int(not offer.certified)  # 0 is certified
     if offer.recovery:
         entry["QuoteCondition"] = "R"
     return entry
@@ -55,7 +55,7 @@ def _lending_contract(contract: e.LendingContract) -> Entry:
         "MDEntrySize": contract.size, "TradeID": str(contract.trade_id),
         "MDEntryBuyer": str(contract.borrower), "MDEntrySeller": str(contract.lender),
         "MDInsertDate": day_number(contract.trade_date), "MDInsertTime": entry["MDEntryTime"],
-        "EarlyTermination": contract.early_termination, "BTBContractInfo": int(contract.is_intention),
+        "EarlyTermination": contract.early_termination, "BTBContractInfo": 2 if contract.is_intention else 1,
         "BTBGraceDate": day_number(contract.grace_date),
     }  # fmt: skip
 

@@ -16,6 +16,7 @@ from pregao.feeds.fast.publisher.incremental import LISTED, IncrementalStream
 from pregao.feeds.fast.publisher.levels import whole_side
 from pregao.feeds.fast.publisher.listings import instrument_entry
 from pregao.feeds.fast.publisher.writing import LIST, MessageWriter, Prepared
+from pregao.feeds.publishers import PacedLoop
 from pregao.feeds.publishing import BookSource, Habits, InstrumentBook, LoopPace
 from pregao.model import events as e
 from pregao.model.instruments import Instrument
@@ -23,14 +24,13 @@ from pregao.model.market import DefinitionAction, Session, Side, StateEvent
 
 SNAPSHOT: Final = 147
 WIDE_SNAPSHOT: Final = 10_147
-_CATCH_UP: Final = 64  # datagrams that a late call may send at once
 _AT_ONCE: Final = 8  # small messages that share a datagram
 
 Loop = Iterator[Prepared]
 
 
-class LoopingStream:
-    """Sends the messages of `begin` as time passes, then starts over. None: there is nothing to say yet."""
+class LoopingStream(PacedLoop[Prepared]):
+    """By messages: small ones share a datagram."""
 
     def __init__(
         self,
@@ -40,50 +40,27 @@ class LoopingStream:
         begin: Callable[[], Loop | None],
         now_ns: int,
     ) -> None:
-        self.stream, self._writer, self._pace, self._begin = stream, writer, pace, begin
-        self._messages: Loop | None = None
-        self.due_ns = now_ns  # when the next datagram of a loop is
-        self.held = False  # no other loop begins
-
-    @property
-    def under_way(self) -> bool:
-        """Whether a loop has begun and not ended."""
-        return self._messages is not None
-
-    def advance(self, now_ns: int) -> None:
-        """Send what is due; a long absence is not made up for."""
-        if self.due_ns <= now_ns:
-            interval_ns, pause_ns = self._pace
-            self.due_ns = max(self.due_ns, now_ns - _CATCH_UP * interval_ns)
-            while self.due_ns <= now_ns:
-                going_on = self._send(now_ns)
-                self.due_ns = self.due_ns + interval_ns if going_on else now_ns + max(pause_ns, interval_ns)
-        self.stream.on_timeout(now_ns)
+        super().__init__(stream, pace, begin, now_ns)
+        self.stream, self._writer = stream, writer
 
     def restart(self, now_ns: int) -> None:
         """Another loop begins at once: what was said before it counts no longer."""
         self._messages = None
         self.due_ns = now_ns
 
-    def hold(self, now_ns: int, *, held: bool) -> None:
-        """Held, a loop that is under way ends and none begins; released, one begins at once."""
-        self.held = held
-        if not held:
-            self.due_ns = now_ns
-
-    def _send(self, now_ns: int) -> bool:
-        """A datagram or some of the loop; False at its end, or where there is none."""
-        if self._messages is None:
-            self._messages = None if self.held else self._begin()
-            if self._messages is None:
-                return False
+    def send_some(self, now_ns: int) -> bool:
+        is_new = not self.under_way
+        messages = self.messages()
+        if messages is None:
+            return False
+        if is_new:
             self.stream.flush(now_ns)
             self.stream.add(self._writer.sequence_reset, now_ns, 0)
             self.stream.flush(now_ns)
             self.stream.restart()
         sent = len(self.stream.out)
         for _ in range(_AT_ONCE):
-            message = next(self._messages, None)
+            message = next(messages, None)
             if message is None:
                 self._messages = None
                 break
@@ -143,8 +120,8 @@ class SnapshotLoop:
         """None while all books are withdrawn (5.2.9), or there is nothing yet."""
         muted = self._incremental.muted
         self._groups = {each.security_id: (each.group, each.exchange) for each in self._source.definitions()}
-        told = [one for one in self._source.instruments() if one not in muted and self._has_snapshot(one)]
-        return self._messages(told) if told else None
+        listed = [one for one in self._source.instruments() if one not in muted and self._has_snapshot(one)]
+        return self._messages(listed) if listed else None
 
     def _has_snapshot(self, security_id: int) -> bool:
         if self._habits.empty_snapshots or self._incremental.rpt_seq(security_id) is not None:
@@ -207,18 +184,18 @@ class SnapshotLoop:
 
 def _status(security_id: int, phase: e.PhaseChanged | None, state: e.StateChanged | None) -> n.Entry | None:
     """The group's phase and the instrument's own state (11.4); a change of session is never kept."""
-    told = state or phase
-    if told is None:
+    newest = state or phase
+    if newest is None:
         return None
-    entry = n.head("c", security_id, told.transact_ns)
+    entry = n.head("c", security_id, newest.transact_ns)
     if phase is not None:
         entry["TradingSessionSubID"] = str(int(phase.phase))
     if state is not None and state.state is not None:
         entry["SecurityTradingStatus"] = int(state.state)
-    if told.session is Session.NON_REGULAR:
-        entry["TradingSessionID"] = int(told.session)
-    if told.ends_ns:
-        entry["TradSesOpenTime"] = n.moment_number(told.ends_ns)
+    if newest.session is Session.NON_REGULAR:
+        entry["TradingSessionID"] = int(newest.session)
+    if newest.ends_ns:
+        entry["TradSesOpenTime"] = n.moment_number(newest.ends_ns)
     if state is not None and state.event in (StateEvent.LEAVES_GROUP, StateEvent.REJOINS_GROUP):
         entry["SecurityTradingEvent"] = int(state.event)
     return entry

@@ -1,6 +1,5 @@
 """UMDF FIX/FAST as the exchange speaks it: which channels there are, and a publisher for each."""
 
-from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Final
 
@@ -12,11 +11,8 @@ from pregao.feeds.fast.publisher.channel import FastPublisher
 from pregao.feeds.fast.publisher.coverage import Occurrences
 from pregao.feeds.fast.publisher.writing import MessageWriter
 from pregao.feeds.publishing import (
-    BookSource,
     DeskChannels,
-    Habits,
-    Listener,
-    Paces,
+    PublisherSetup,
     PublishingSite,
     SequencePoint,
 )
@@ -35,7 +31,6 @@ NEWS: Final = 63
 # So that none is above 255, and each says by its number what it carries.
 FIRST_HOME: Final = 66
 LAST_HOME: Final = 95
-_HABITS: Final = Habits()
 
 
 class FastPublishing:
@@ -82,29 +77,10 @@ class FastPublishing:
         """Both feeds share the exact same messages (5.2.3)."""
         return payload
 
-    def publisher(
-        self,
-        channel: int,
-        version: int,
-        source: BookSource,
-        *,
-        now_ns: int,
-        site: PublishingSite = PublishingSite.PRIMARY,
-        paces: Paces | None = None,
-        habits: Habits | None = None,
-        start: SequencePoint | None = None,
-        loops: SequencePoint | None = None,
-        rpt_seqs: Mapping[int, int] | None = None,
-        booked: Iterable[int] = (),
-        listener: Listener | None = None,
-    ) -> FastPublisher:
-        return FastPublisher(
-            channel, self.writer, source, depth=depth_of(channel, (habits or _HABITS).levels),
-            feeds=site.incremental, now_ns=now_ns, paces=paces or Paces(heartbeat_ns=10 * 1_000_000_000),
-            start=start, loops=loops, rpt_seqs=rpt_seqs, booked=booked, listener=listener,
-            stream_id=n.INDEX if channel == INDICES else None,
-            habits=habits,
-        )  # fmt: skip
+    def publisher(self, setup: PublisherSetup) -> FastPublisher:
+        depth = depth_of(setup.channel, setup.habits.levels)
+        stream_id = n.INDEX if setup.channel == INDICES else None
+        return FastPublisher(self.writer, setup, depth=depth, stream_id=stream_id)
 
 
 def depth_of(channel: int, levels: int) -> int | None:

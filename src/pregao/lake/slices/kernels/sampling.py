@@ -2,7 +2,7 @@
 
 from pregao.books import layout as t
 from pregao.books.kernels.arena import address_of
-from pregao.books.kernels.ladder import price_of
+from pregao.books.kernels.ladder import price_of, ranked
 from pregao.books.kernels.rows import first_of, header_of, next_book
 from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u32, store_8, store_32, store_64
 from pregao.lake.slices.kernels.states import packed_state
@@ -78,7 +78,7 @@ def note_change(sampling, number):
 def _levels(books, side, sign, target):
     """Best first; how many."""
     count = load_u32(side, t.SIDE_LEVELS)
-    shown = min(count, LEVELS)
+    shown, sign = min(count, LEVELS), ranked(side, sign)
     levels = address_of(books, load_u32(side, t.SIDE_LEVELS_AT))
     for place in range(shown):
         level = levels + (count - 1 - place) * t.LEVEL_SIZE

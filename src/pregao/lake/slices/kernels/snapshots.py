@@ -150,7 +150,7 @@ def _same_orders(books, header, rows, count):
         if place >= held:
             return -1
         table = address_of(books, load_u32(side, t.SIDE_ORDERS_AT))
-        if load_u8(side, t.SIDE_POLICY) == t.BY_POSITION:
+        if load_u8(side, t.SIDE_POLICY) != t.BY_PRICE:
             slot = table + (held - 1 - place) * t.SLOT_SIZE
         else:
             slot = find_slot(table, bits_of(side), load_i64(row, r.ID))

@@ -21,8 +21,11 @@ STATES_FIELDS = (
     "sync",  # what is known of each instrument
     "log",  # LOG_WORDS each: a known book that is crossed when its instrument comes into another state
     "log_count",
+    "has_rates",  # 1: some prices are rates, of which the lower is the better bid; every book is logged
 )
-INSTRUMENTS, GROUP_OF, PHASES, PHASE_COUNT, DAYS, SYNC, LOG, LOG_COUNT = range(0, 8 * len(STATES_FIELDS), 8)
+INSTRUMENTS, GROUP_OF, PHASES, PHASE_COUNT, DAYS, SYNC, LOG, LOG_COUNT, HAS_RATES = range(
+    0, 8 * len(STATES_FIELDS), 8
+)
 LOG_WORDS = 5  # instrument and its new state as in a quote; place, message and time; bid; offer
 LOG_ROOM = 1 << 12
 MOST_GROUPS = 1 << 12
@@ -53,7 +56,8 @@ def _log_crossed(states, books, number, at, index, time_ns):
     top, count = load_i64(books, t.TOPS) + number * t.TOP_SIZE, load_i64(states, LOG_COUNT)
     bid, offer = load_i64(top, 0), load_i64(top, t.TOP_SIDE)
     sync = load_i64(states, SYNC) + number * SYNC_SIZE
-    if bid >= offer and offer != r.NULL and load_u8(sync, BOOK) == CLEAN and count < LOG_ROOM:
+    may_cross = bid >= offer or (bid != r.NULL and load_i64(states, HAS_RATES) != 0)
+    if may_cross and offer != r.NULL and load_u8(sync, BOOK) == CLEAN and count < LOG_ROOM:
         entry = load_i64(states, LOG) + count * LOG_WORDS * 8
         store_64(entry, 0, number | packed_state(header_of(books, number)) << NUMBER_BITS)
         store_64(entry, 8, at << 16 | index)

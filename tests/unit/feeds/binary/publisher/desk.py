@@ -7,6 +7,7 @@ from typing import Any
 from pregao.codecs.sbe import load_builtin_schema
 from pregao.feeds.binary.packets import Packet, PacketDecoder
 from pregao.feeds.binary.publisher import ChannelPublisher, LoopPace, OutgoingPacket, Paces
+from pregao.feeds.publishing import PublisherSetup
 from pregao.model import events as e
 from pregao.model.instruments import Instrument, Product, SecurityType
 from pregao.model.market import Action, Phase, Session, Side, State
@@ -92,7 +93,7 @@ QUIET = Paces(LoopPace(3600 * SECOND, 3600 * SECOND), LoopPace(3600 * SECOND, 36
 
 def publisher(market: Market | None = None, version: int = 16, **other: Any) -> ChannelPublisher:
     other = {"now_ns": NOW, "paces": QUIET} | other
-    return ChannelPublisher(84, SCHEMA, version, market or Market(), **other)
+    return ChannelPublisher(SCHEMA, PublisherSetup(84, version, market or Market(), **other))
 
 
 def decoded(packets: Iterable[OutgoingPacket], stream: Stream = Stream.INCREMENTAL) -> list[Packet]:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from pregao.codecs.sbe.builtin import load_builtin_schema
+from pregao.codecs.sbe import load_builtin_schema
 from pregao.feeds.binary.reading.plan import row_plan_of
 
 

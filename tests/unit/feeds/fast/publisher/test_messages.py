@@ -6,7 +6,14 @@ from typing import Any
 import pytest
 
 from pregao.feeds.fast.system import FAST
-from pregao.feeds.publishing import Habits, OutgoingPacket, Paces, PublishingSite, PublishingSystem
+from pregao.feeds.publishing import (
+    Habits,
+    OutgoingPacket,
+    Paces,
+    PublisherSetup,
+    PublishingSite,
+    PublishingSystem,
+)
 from pregao.model import events as e
 from pregao.model.instruments import Instrument, Product, SecurityType
 from pregao.model.market import (
@@ -52,10 +59,9 @@ class Source:
 
 class Channel:
     def __init__(self, channel: int = ORDERS, source: Source | None = None, **more: Any) -> None:
-        self.publisher = FAST.publisher(
-            channel, FAST.default_version, source or Source(), now_ns=NOW,
-            paces=Paces(heartbeat_ns=10 * SECOND), **more,
-        )  # fmt: skip
+        paces = Paces(heartbeat_ns=10 * SECOND)
+        setup = PublisherSetup(channel, FAST.default_version, source or Source(), NOW, paces=paces, **more)
+        self.publisher = FAST.publisher(setup)
 
     def told(self, *updates: e.Update) -> list[tuple[int, str, Any]]:
         self.publisher.publish(e.Event(updates), NOW)

@@ -1,4 +1,15 @@
-"""The replay itself: files in, batches out, as fast as possible or at a pace."""
+"""Captures played again: packets of any number of files, in recorded time order over all of them.
+
+    replay = Replay(paths, channels=load_channel_map("channels.toml"))
+    for batch in replay:                       # a PacketBatch, valid until the next
+        replay.sources[batch.source[0]].id     # channel, stream and feed of its first packet
+
+    for batch in Replay(paths, speed=1.0):     # at the pace of the recording; 10.0: ten times as fast
+        ...
+
+A file whose times go backwards a little stays in its own order. Rotated files are opened when their time
+comes and closed behind it, so memory depends on how many overlap, not on how many there are.
+"""
 
 from bisect import insort
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -9,7 +20,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from pregao.captures.decoded import Finding
-from pregao.captures.replay.kernels import (
+from pregao.captures.kernels import (
     BASE,
     END,
     ENDED_RUN,
@@ -23,15 +34,14 @@ from pregao.captures.replay.kernels import (
     TS,
     merge,
 )
-from pregao.captures.replay.runs import FileRuns, PacketRun, ReplayFindings, ReplaySource, Sources
+from pregao.captures.replay_runs import FileRuns, PacketRun, ReplayFindings, ReplaySource, Sources
 from pregao.feeds.registry import DEFAULT
 from pregao.io.clock import Metronome
 from pregao.model.channel_map import ChannelMap
 from pregao.model.errors import ConfigurationError
 from pregao.model.packets import PacketBatch, empty_batch
 
-# Files merged: those whose time has come are open, each with a run; the kernel moves packets to batches.
-
+__all__ = ["Replay", "ReplayClock", "ReplaySource"]
 
 NEVER = (1 << 63) - 1
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pregao.captures.decoded import Endpoint, Finding
+from pregao.captures.decoded import Finding, SocketAddress
 from pregao.captures.runs import RunReader
 from pregao.captures.streams import CaptureStreams, stream_of_file_name
 from pregao.codecs.pcap.outcomes import Datagram
@@ -26,7 +26,7 @@ class ReplaySource:
     """Where packets come from; `id` says what is not known with UNKNOWN and None."""
 
     id: StreamId
-    destination: Endpoint
+    destination: SocketAddress
     file: str  # the first in which it was met
 
 
@@ -36,7 +36,7 @@ class Sources:
     def __init__(self, files: Sequence[str], channels: ChannelMap | None, system: str = DEFAULT) -> None:
         self.all: list[ReplaySource] = []
         self.streams = CaptureStreams(files, channels, system)
-        self._numbers: dict[tuple[StreamId, Endpoint, str], int] = {}
+        self._numbers: dict[tuple[StreamId, SocketAddress, str], int] = {}
 
     def of_file(self, file: str) -> "FileSources":
         return FileSources(self, file)
@@ -58,9 +58,9 @@ class FileSources:
 
     def __init__(self, sources: Sources, file: str) -> None:
         self._sources, self._file = sources, file
-        self._numbers: dict[Endpoint, int] = {}
+        self._numbers: dict[SocketAddress, int] = {}
 
-    def number(self, destination: Endpoint, payload: memoryview) -> int:
+    def number(self, destination: SocketAddress, payload: memoryview) -> int:
         """The number of a destination; `payload` is its first packet, whose header names the channel."""
         number = self._numbers.get(destination)
         if number is None:
@@ -69,7 +69,7 @@ class FileSources:
             number = self._numbers[destination] = self._sources.number(source)
         return number
 
-    def _identify(self, destination: Endpoint, payload: memoryview) -> StreamId:
+    def _identify(self, destination: SocketAddress, payload: memoryview) -> StreamId:
         channel = self._sources.streams.identity.channel_of(payload)
         if channel is None:
             return stream_of_file_name(self._file)
@@ -157,12 +157,12 @@ class FileRuns:
     def _source(self, flow: int, columns: RunColumns, row: int, payloads: Bytes) -> int:
         start = int(columns.offset[row])
         payload = payloads.data[start : start + int(columns.length[row])]
-        return self._sources.number(Endpoint(*Destination.of_flow(flow)), payload)
+        return self._sources.number(SocketAddress(*Destination.of_flow(flow)), payload)
 
     def _one(self, datagram: Datagram) -> PacketRun:
         """A datagram that the plain chain found, as a run of its own."""
         columns = self._single
-        destination = Endpoint(datagram.ip_version, datagram.dst, datagram.dst_port)
+        destination = SocketAddress(datagram.ip_version, datagram.dst, datagram.dst_port)
         columns.ts[0], columns.offset[0], columns.length[0] = datagram.ts_ns, 0, len(datagram.payload)
         columns.source[0] = self._sources.number(destination, datagram.payload)
         return PacketRun(columns, 1, np.frombuffer(bytes(datagram.payload) or b"\0", np.uint8))

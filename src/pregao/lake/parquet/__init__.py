@@ -1,0 +1,1 @@
+"""Parquet files of flat tables, written from memory by our own kernels."""
