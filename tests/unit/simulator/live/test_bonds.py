@@ -147,7 +147,7 @@ def test_the_page_shows_configurations_that_load(tmp_path: Path) -> None:
     (tmp_path / "exchange.toml").write_text(server)
     bonds = load_settings(str(tmp_path / "exchange.toml")).bonds
     assert bonds is not None
-    usual = BondSettings(catalogue=str(tmp_path / "bonds.toml"))
+    usual = BondSettings(catalogue=str(tmp_path / "bonds.toml"), state=str(tmp_path / "bonds.state"))
     assert replace(bonds, servers=usual.servers) == usual  # the page shows what is usual
     assert bonds.servers.ports == (8390, 8391)
     (tmp_path / "session.toml").write_text(client)
