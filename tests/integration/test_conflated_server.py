@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pregao.codecs.fix import Encoder
 from pregao.feeds.publishing import SequencePoint
 from pregao.feeds.serving import SECOND_NS, SessionGrant, SessionLimits
 from pregao.model.streams import Stream
@@ -244,6 +245,64 @@ def test_who_talks_without_end_delays_nobody() -> None:
         assert sorted(waits)[5] < SECOND_NS // 2
 
     play(use, TWO)
+
+
+def many_instruments(client: TcpClient, count: int) -> bytes:
+    """A request as large as it may be: nobody knows any of its instruments."""
+    listed = [{48: f"{place}", 22: "8", 207: "BVMF"} for place in range(count)]
+    return Encoder(client.dictionary).message(
+        b"V",
+        {34: 2, 49: "OTHER", 52: client.clock.now_ns(), 56: "B3"},
+        {262: "A", 263: "1", 1021: 3, 146: listed},
+    )
+
+
+@pytest.mark.parametrize("kind", ["endless", "too large", "as large as may be"])
+def test_large_messages_of_one_delay_nobody(kind: str) -> None:
+    """What is larger than it may be is garbled: it is not answered, and not kept."""
+
+    async def use(exchange: LiveExchange) -> None:
+        loud = await TcpClient("OTHER").log_on(exchange.ports[0])
+        client = await TcpClient().log_on(exchange.ports[0])
+        await client.subscribe(exchange.security_id)
+        data = {
+            "endless": b"8=FIX.4.4\x019=99999999\x0135=V\x01" + b"x" * (1 << 20),
+            "too large": many_instruments(loud, 40_000),
+            "as large as may be": many_instruments(loud, 10_000),
+        }[kind]
+        assert (len(data) > 256 << 10) is (kind != "as large as may be")
+        loud.writer.write(data)
+        waits, clock = [], exchange.clock
+        for place in range(5):
+            before_ns = clock.now_ns()
+            await exchange.trade()
+            await client.until(lambda: len(client.entries(b"2")) > place)  # noqa: B023
+            waits.append(clock.now_ns() - before_ns)
+        assert sorted(waits)[2] < SECOND_NS // 2
+        if kind == "as large as may be":
+            await loud.until(lambda: bool(loud.of(b"W")))
+            assert (loud.of(b"W")[0].text(911), loud.of(b"W")[0].text(893)) == ("0", "Y")
+        else:
+            assert loud.of(b"W") == loud.of(b"Y") == []
+
+    play(use, TWO)
+
+
+def test_subscriptions_and_lists_are_counted() -> None:
+    async def use(exchange: LiveExchange) -> None:
+        client = await TcpClient().log_on(exchange.ports[0])
+        for place in range(3):
+            await client.ask(b"V", {262: f"{place}", 263: "1", 1021: 3, 146: [
+                {48: str(exchange.security_id), 22: "8", 207: "BVMF"}
+            ]})  # fmt: skip
+            await client.until(lambda: len(client.of(b"W")) + len(client.of(b"Y")) > place)  # noqa: B023
+            await client.ask(b"x", {320: f"{place}", 263: "1", 167: "MLEG"})
+            await client.until(lambda: len(client.of(b"y")) > place)  # noqa: B023
+        assert [each.text(281) for each in client.of(b"Y")] == ["M"]
+        assert [each.text(560) for each in client.of(b"y")] == ["0", "0", "M"]
+
+    grant = SessionGrant("CLIENT", limits=SessionLimits(subscriptions=2, lists=2))
+    play(use, replace(ANY_PORT, grants=(grant,)))
 
 
 # What outlives a restart

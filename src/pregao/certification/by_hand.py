@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from pregao.certification.desk import CertificationDesk
-from pregao.certification.process import SentStreams
 from pregao.certification.report.evidence import price_text
 from pregao.certification.runner import BoxResult, StepResult, Verdict, printable
 from pregao.certification.scenario import Box, PriceKind, ScriptPrice
+from pregao.certification.sent_streams import SentStreams
 from pregao.certification.served import ServedExchange
 from pregao.feeds.publishing import OutgoingPacket
 from pregao.io.clock import system_time_ns

@@ -11,7 +11,8 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
 from pregao.certification import scenario as s
-from pregao.certification.desk import BookRow, CertificationDesk
+from pregao.certification.desk import CertificationDesk
+from pregao.certification.desk_truth import BookRow
 from pregao.model.market import Side
 
 Line = Mapping[str, Any]

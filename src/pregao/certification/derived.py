@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from pregao.certification import scenario as s
-from pregao.certification.desk import LEVELS, BookRow, BookRows, CertificationDesk
+from pregao.certification.desk import CertificationDesk
+from pregao.certification.desk_truth import LEVELS, BookRow, BookRows
 from pregao.certification.judging import SIDE_WORDS, StepTruth
 from pregao.certification.taps import Seen, TappedMessage, mantissa, status_of
 from pregao.model.market import Action, Side

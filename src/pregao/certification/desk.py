@@ -6,18 +6,16 @@ from functools import cache
 from importlib import resources
 from typing import Any, Final, NamedTuple
 
+from pregao.certification.desk_truth import LEVELS, DeskTruth
 from pregao.certification.history import DAY_NS, DeskHistory, earlier_dates
 from pregao.certification.replaying import SETTINGS
-from pregao.certification.scenario import Box, DeskCommand, PriceKind, ScriptPrice, Segment
+from pregao.certification.scenario import DeskCommand, PriceKind, ScriptPrice, Segment
 from pregao.certification.served import ServedExchange
 from pregao.certification.systems import script_system
-from pregao.certification.taps import FIRST_OF_INSTRUMENTS, SESSION_CHANNEL
 from pregao.exchange import commands as c
 from pregao.exchange import control
-from pregao.exchange.book import BookSide
 from pregao.exchange.catalogue import load_catalogue
 from pregao.exchange.catalogues.rules import Catalogue
-from pregao.exchange.market import InstrumentMarket
 from pregao.exchange.orders import OrderType
 from pregao.feeds.publishing import Habits, LoopPace, OutgoingPacket, Paces, PublishingSite
 from pregao.feeds.registry import DEFAULT
@@ -32,7 +30,6 @@ from pregao.simulator.operator.calls import request_text
 SECOND_NS: Final = 1_000_000_000
 MILLISECOND_NS: Final = 1_000_000
 START_NS: Final = 1_795_089_600 * SECOND_NS  # Thursday, 2026-11-19 12:00 UTC: its week has earlier dates
-LEVELS: Final = 5
 LOOP_PAUSE_NS: Final = 1_000 * MILLISECOND_NS
 WHOLE_LOOP_NS: Final = 2 * LOOP_PAUSE_NS  # by then a whole loop has passed, whenever one joined
 BUYER, SELLER = 3, 8  # firms
@@ -59,30 +56,6 @@ class DeskError(PregaoError):
     """The exchange refused a command of the script, or the script names what is not there."""
 
 
-class BookRow(NamedTuple):
-    """A row of a book at some depth; by order, `orders` is 1."""
-
-    price: int | None
-    size: int
-    orders: int
-
-
-class BookRows(NamedTuple):
-    bids: tuple[BookRow, ...] = ()
-    offers: tuple[BookRow, ...] = ()
-
-    def side(self, side: Side) -> tuple[BookRow, ...]:
-        return self.bids if side is Side.BUY else self.offers
-
-
-class TrueState(NamedTuple):
-    """`state` None: it follows its group."""
-
-    phase: int
-    state: int | None
-    session: int
-
-
 @cache
 def certification_catalogue() -> Catalogue:
     file = resources.files("pregao.certification").joinpath("catalogue.toml")
@@ -102,7 +75,7 @@ FAST_PACES: Final = ScriptPaces(SECOND_NS, SECOND_NS)
 REAL_PACES: Final = ScriptPaces(10 * SECOND_NS, 30 * SECOND_NS)
 
 
-class CertificationDesk:
+class CertificationDesk(DeskTruth):
     """`take` has the packets since the last call; `at` the time."""
 
     def __init__(
@@ -345,48 +318,3 @@ class CertificationDesk:
         heartbeat_ns = self.paces.heartbeat_ns * (1 if self.served is None else 2)  # index values put it off
         waits = {"heartbeat": heartbeat_ns, "index": self.paces.index_ns}
         self.advance(waits.get(command.words[0], 0) + WHOLE_LOOP_NS)
-
-    # Truth
-
-    def _market(self, security_id: int) -> InstrumentMarket:
-        return self.market.engine.floor.markets[security_id]
-
-    def channels(self, security_id: int) -> tuple[int, ...]:
-        """Those of its orders, its levels and its best level; one, where there are orders only."""
-        if self.served is not None:
-            return (SESSION_CHANNEL,)
-        return self.market.routing.channels_of(self._market(security_id).instrument)
-
-    def script_channels(self) -> tuple[int, ...]:
-        """Those of the instrument and its options, and those of no instrument: indices, news."""
-        if self.served is not None:
-            return (SESSION_CHANNEL,)
-        others = [each for each in self.market.routing.channels if each < FIRST_OF_INSTRUMENTS]
-        return *self.channels(self.instrument), *self.channels(self.legs[0]), *others
-
-    def book(self, security_id: int, box: Box) -> BookRows:
-        book = self._market(security_id).book
-        return BookRows(*(tuple(_rows(side, box)) for side in (book.buys, book.sells)))
-
-    def state(self, security_id: int) -> TrueState:
-        phases = self.market.desk.surveillance.phases
-        status, own = phases.status(phases.group_of(security_id)), phases.own(security_id)
-        return TrueState(int(status.phase), None if own is None else int(own.state), int(status.session))
-
-    def index(self) -> tuple[int, int]:
-        """Whose members the script trades: its id and value, in ten-thousandths."""
-        (index,), (state,) = self.market.catalogue.indices, self.market.desk.indices.states
-        return index.security_id, state.value
-
-    def group(self, security_id: int) -> str:
-        return self._market(security_id).instrument.group
-
-
-def _rows(side: BookSide, box: Box) -> Iterator[BookRow]:
-    if box in (Box.MBO, Box.STEP):
-        for order in side.orders:
-            yield BookRow(order.price, order.shown, 1)
-        return
-    for place, level in enumerate(side.levels()):
-        if place < (1 if box is Box.TOB else LEVELS):
-            yield BookRow(*level)

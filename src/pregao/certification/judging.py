@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from pregao.certification import scenario as s
-from pregao.certification.desk import BookRow, BookRows, CertificationDesk
+from pregao.certification.desk import CertificationDesk
+from pregao.certification.desk_truth import BookRow, BookRows
 from pregao.certification.taps import (
     Seen,
     TappedEntry,

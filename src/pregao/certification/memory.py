@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
-from pregao.certification.desk import LEVELS, CertificationDesk
+from pregao.certification.desk import CertificationDesk
+from pregao.certification.desk_truth import LEVELS
 from pregao.certification.scenario import DEPTHS
 from pregao.certification.served import CLIENT_ID, ServedExchange, client_settings
 from pregao.certification.taps import SESSION_CHANNEL

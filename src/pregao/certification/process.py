@@ -6,26 +6,22 @@ disconnect, and has settled when it says nothing more.
 """
 
 import json
-import os
 import shlex
+import shutil
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
-from pregao.certification.memory import MOST_LINES, STREAMS
+from pregao.certification.memory import MOST_LINES
+from pregao.certification.sent_streams import SentStreams
 from pregao.certification.served import ServedExchange
 from pregao.certification.streams import ENVIRONMENT
-from pregao.feeds.decoding import PackagedSchema
 from pregao.feeds.publishing import OutgoingPacket
-from pregao.feeds.registry import load_decoding
 from pregao.io.clock import pause
 from pregao.io.line_process import LineProcess, LineProcessError, SilentProcessError, last_line
-from pregao.io.multicast import MulticastSender
 from pregao.io.tcp import PolledServer
-from pregao.model.channel_map import LOOPBACK, default_channels
+from pregao.model.channel_map import LOOPBACK
 from pregao.model.errors import ConfigurationError
-from pregao.model.streams import Feed, Stream
 
 Line = Mapping[str, Any]
 _AT_ONCE: Final = 32  # packets until the client is asked whether it has them: buffers of sockets are small
@@ -41,67 +37,15 @@ _GARBAGE: Final = 80  # of a line that is no object, so much is shown
 _MOST_READS: Final = 2_000  # of one that never is quiet
 
 
-def _own_group(stream: Stream) -> str:
-    """Another run on this machine must not be heard: groups are of this process, ports of channels."""
-    number = os.getpid()
-    return f"239.{192 + (number >> 8) % 63}.{number & 255}.{1 + list(STREAMS).index(stream)}"
-
-
-def with_addresses(config: Mapping[str, Any], replayers: Mapping[str, tuple[str, int]]) -> dict[str, Any]:
-    """The same configuration, each stream with the group and port that it is sent to, each session with the
-    host and port where it is served."""
-    if "session" in config:
-        return dict(config)
-    channels = {each["channel"] for each in config["streams"]}
-    places = {
-        (entry.id.channel, STREAMS[entry.id.stream]): (_own_group(entry.id.stream), entry.port)
-        for entry in default_channels(channels)
-        if entry.id.feed is Feed.A and entry.id.stream in STREAMS
-    }
-    streams = []
-    for each in config["streams"]:
-        group, port = places[each["channel"], each["stream"]]
-        streams.append({**each, "group": group, "port": port})
-    sessions = {
-        name: {**each, "host": replayers[name][0], "port": replayers[name][1]}
-        for name, each in config["sessions"].items()
-    }
-    return {**config, "interface": LOOPBACK, "streams": streams, "sessions": sessions}
-
-
-def _write_schema(system: str, folder: Path) -> str:
-    """The templates, schema or dictionary that messages are written with, as a file of the client's."""
-    decoding: object = load_decoding(system)
-    if not isinstance(decoding, PackagedSchema):
-        raise ConfigurationError(f"the system {system!r} has no schema of its own", key="system")
-    file = folder / decoding.schema_file
-    file.write_bytes(resources.files("pregao.codecs.schemas").joinpath(decoding.schema_file).read_bytes())
-    return str(file.resolve())
-
-
-class SentStreams:
-    """The file that a client is given, and the streams that it names."""
-
-    def __init__(
-        self, config: Mapping[str, Any], folder: Path, name: str, replayers: Mapping[str, tuple[str, int]]
-    ) -> None:
-        addressed = with_addresses(config, replayers) | {"templates": _write_schema(config["system"], folder)}
-        self.file = folder / f"{name}.json"
-        self.file.write_text(json.dumps(addressed, indent=1), "utf-8")
-        self._places = {
-            (each["channel"], each["stream"]): (each["group"], each["port"])
-            for each in addressed["streams"]
-            if "group" in each
-        }
-        self._sender = MulticastSender(LOOPBACK)
-        self.close = self._sender.close
-
-    def send(self, channel: int, packet: OutgoingPacket) -> bool:
-        """Whether it is of a stream that a client knows."""
-        place = self._places.get((channel, STREAMS[packet.stream]))
-        if place is not None:
-            self._sender.send(packet.payload, place)
-        return place is not None
+def client_command(text: str) -> list[str]:
+    """A command line in words. ConfigurationError where it is none, or names no program."""
+    try:
+        command = shlex.split(text)
+    except ValueError as error:
+        raise ConfigurationError(f"{text!r} is no command line: {error}", key="client") from error
+    if not command or shutil.which(command[0]) is None:
+        raise ConfigurationError(f"{text!r} cannot be started: there is no such program", key="client")
+    return command
 
 
 class ProcessClient:
@@ -114,7 +58,7 @@ class ProcessClient:
     ) -> None:  # fmt: skip
         """`replayers`: address of each session of the configuration."""
         self._streams = SentStreams(config, folder, name, replayers or {})
-        self._command, self._complaints = shlex.split(command), str(folder / f"{name}.stderr")
+        self._command, self._complaints = client_command(command), str(folder / f"{name}.stderr")
         self._first_answer_s, self._silence_s = first_answer_s, silence_s
         self.trouble: str | None = None
         self._connected = False

@@ -18,7 +18,7 @@ from pregao.certification.comparing import ClientJudge
 from pregao.certification.desk import FAST_PACES, CertificationDesk, ScriptPaces
 from pregao.certification.memory import client_config, memory_client
 from pregao.certification.outcome import is_unbroken
-from pregao.certification.process import ProcessClient, SessionProcess
+from pregao.certification.process import ProcessClient, SessionProcess, client_command
 from pregao.certification.report import LANGUAGES, RunFacts, read_digests, write_evidence, write_reports
 from pregao.certification.runner import BoxResult, ClientEnd, Runner, StepResult, Verdict
 from pregao.certification.saved import SavedSteps
@@ -69,6 +69,8 @@ def run_script(settings: RunSettings, on_step: OnStep) -> Run:
     """Plays it, tells of every step, saves it at once with its evidence, and writes the reports."""
     if settings.pdf:
         need("fpdf")
+    if settings.client is not None:
+        client_command(settings.client)  # before anything of an earlier run is written over
     settings.folder.mkdir(parents=True, exist_ok=True)
     saved = SavedSteps(settings.folder)
     sections = {segment: sections_for(segment) for segment in settings.segments}

@@ -11,7 +11,8 @@ from typing import Any, Final, Protocol
 
 from pregao.certification import scenario as s
 from pregao.certification.derived import DerivedTruth, WireBooks
-from pregao.certification.desk import BookRows, CertificationDesk
+from pregao.certification.desk import CertificationDesk
+from pregao.certification.desk_truth import BookRows
 from pregao.certification.judging import StepTruth
 from pregao.certification.replay_play import ReplayPlay
 from pregao.certification.taps import Seen, Tap, TappedMessage

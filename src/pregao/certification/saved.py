@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from pregao.certification.desk import BookRow, BookRows
+from pregao.certification.desk_truth import BookRow, BookRows
 from pregao.certification.runner import BoxResult, StepResult, Verdict
 from pregao.certification.scenario import Box, Section, Segment, Step
 from pregao.certification.taps import TappedMessage

@@ -230,7 +230,8 @@ def _publishing(address: str | None, health: "Callable[[], MarketHealth]") -> It
     if address is None:
         yield lambda: None
         return
-    from pregao.market.metrics import MetricsServer, exposition, parse_address
+    from pregao.market.metrics import exposition
+    from pregao.market.metrics_server import MetricsServer, parse_address
 
     with MetricsServer(*parse_address(address)) as server:
         published_s = -_PUBLISH_S

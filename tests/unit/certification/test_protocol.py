@@ -13,8 +13,8 @@ import pytest
 from pregao.certification.client import CertifyClient
 from pregao.certification.desk import CertificationDesk
 from pregao.certification.memory import VERSION, client_config
-from pregao.certification.process import SentStreams
 from pregao.certification.scenario import Segment
+from pregao.certification.sent_streams import SentStreams
 from tests.unit.certification.kit import example_client, whole_run
 
 ROOT = Path(__file__).parents[3]

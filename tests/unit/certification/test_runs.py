@@ -305,6 +305,18 @@ def test_a_terminal_waits_for_lines_and_lets_time_pass() -> None:
     assert shown.getvalue() == "step\n? ? "
 
 
+@pytest.mark.parametrize("client", ["", "no-such-program-of-ours --fast", "python 'x"])
+def test_a_client_that_cannot_be_started_ends_with_2(
+    client: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a line, and what an earlier run saved there stays."""
+    (tmp_path / FILE).write_text("earlier\n")
+    assert main(["certify", "--client", client, "--out", str(tmp_path)]) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert "client: " in said
+    assert (tmp_path / FILE).read_text() == "earlier\n"
+
+
 def test_by_hand_and_a_client_exclude_each_other(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["certify", "--by-hand", "--client", "x"])

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 
 from pregao.io.bounded_http import Connections, OneLineForMany, ServerLimits
-from pregao.market.metrics import MetricsServer
+from pregao.market.metrics_server import MetricsServer
 from pregao.simulator.operator.api import Server, start_server
 from tests.kits.operator import Wire, make_loop
 

@@ -13,7 +13,8 @@ from pregao import Market
 from pregao.io.packet_reader import ReaderHealth
 from pregao.market.health import MarketHealth
 from pregao.market.live import LineReception, Reception
-from pregao.market.metrics import Families, MetricsServer, exposition, parse_address
+from pregao.market.metrics import Families, exposition
+from pregao.market.metrics_server import MetricsServer, parse_address
 from pregao.model.errors import ConfigurationError
 from pregao.model.streams import Feed, Stream, StreamId
 from tests.unit.market.kit import MemoryPackets, day

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from pregao.certification.desk import BookRow, BookRows
+from pregao.certification.desk_truth import BookRow, BookRows
 from pregao.certification.report.summary import Digests
 from pregao.certification.runner import StepResult
 from pregao.certification.scenario import Segment

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from pregao.certification.desk import BookRows
+from pregao.certification.desk_truth import BookRows
 from pregao.certification.outcome import Played
 from pregao.certification.report.evidence import book_depth, price_text
 from pregao.certification.report.pdf_sheet import (

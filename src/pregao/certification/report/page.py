@@ -7,7 +7,7 @@ from html import escape
 from importlib import resources
 from typing import Final
 
-from pregao.certification.desk import BookRow, BookRows
+from pregao.certification.desk_truth import BookRow, BookRows
 from pregao.certification.outcome import Played
 from pregao.certification.report.evidence import book_depth, message_line, price_text
 from pregao.certification.report.phrases import Phrases

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from pregao.codecs.fix import Entry
-from pregao.feeds.fix.reader import WIDE_FIELDS
 from pregao.feeds.fix_values import days_of, moment_of, number_of, scaled, text_of, timestamp_of
+from pregao.feeds.one_by_one import WIDE_FIELDS
 from pregao.model.errors import DecodeError, Fault
 from pregao.model.market import FINE_EXPONENT, PRICE_EXPONENT, Action, TradeCondition, TradeSubType
 from pregao.model.rows import ELECTRONIC, NULL, Flag, Kind

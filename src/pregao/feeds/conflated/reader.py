@@ -11,7 +11,8 @@ from pregao.codecs.fix import Dictionary, Entry, FixMessage
 from pregao.feeds import fix_values as values
 from pregao.feeds.conflated import entries as e
 from pregao.feeds.conflated.definitions import composition_of, definition_of, totals_of
-from pregao.feeds.fix.reader import INCREMENTAL, FixReader, blank, entries_of, fill_status_head, suspect
+from pregao.feeds.fix.reader import INCREMENTAL, FixReader, entries_of, fill_status_head, suspect
+from pregao.feeds.one_by_one import blank
 from pregao.feeds.port import RowFault
 from pregao.model.errors import DecodeError, Fault
 from pregao.model.events import Definition, MarketTotal

@@ -139,8 +139,8 @@ class FastDecoder:
             sent_ns = timestamp_ns(decoded.fields.get("SendingTime")) or 0
         except DecodeError as error:
             return self._damaged(message, number or 0, error, offset)
-        told = decoded.fields.get("MsgSeqNum")
-        own = told if isinstance(told, int) else 0
+        inside = decoded.fields.get("MsgSeqNum")
+        own = inside if isinstance(inside, int) else 0
         fields = _shown(decoded.template.instructions, decoded.fields)
         shown = FastMessage(decoded.template.id, decoded.name, fields, decoded)
         unit = FastUnit(FastHeader(own if number is None else number, sent_ns), [FastPlaced(offset, shown)])

@@ -102,14 +102,14 @@ class FastNewsDesk:
         fields = self._decoder.decode(message).fields
         lines = fields.get("LinesOfText") or ()
         related = fields.get("RelatedSym") or ()
-        told_ns = timestamp_ns(fields.get("OrigTime") or fields.get("SendingTime"))
+        published_ns = timestamp_ns(fields.get("OrigTime") or fields.get("SendingTime"))
         number = number_of(fields.get("NewsID"))
         return [
             News(
                 news_id=None if number == NULL else number,
                 headline=fields.get("EncodedHeadline") or fields.get("Headline") or "",
                 text="\n".join(line.get("EncodedText") or line["Text"] for line in lines),
-                time_ns=now_ns if told_ns is None else told_ns,
+                time_ns=now_ns if published_ns is None else published_ns,
                 source=_natural(fields.get("NewsSource")),
                 language=fields.get("LanguageCode"),
                 url=fields.get("URLLink"),

@@ -13,7 +13,8 @@ from pregao.feeds.fast.identity import msg_type
 from pregao.feeds.fast.kernels.entries import fill_rows
 from pregao.feeds.fast.kernels.gathering import gather, size_of
 from pregao.feeds.fast.kernels.layout import CONTEXT_FIELDS, ENTRY_FIELDS, ROOT_FIELDS, SHAPE_WORDS
-from pregao.feeds.fast.reader import BookShape, FastReader, KnownLists, joined
+from pregao.feeds.fast.reader import BookShape, FastReader, KnownLists
+from pregao.feeds.one_by_one import joined
 from pregao.feeds.port import Array, Reading, RowFault
 from pregao.kernels import Context
 from pregao.model.rows import ROW, Rows
@@ -68,14 +69,14 @@ class KernelReader(FastReader):
 
     def _show_shape(self) -> None:
         by_level = self.shape.by_level
-        told = _NOT_KNOWN if by_level is None else int(by_level)
-        self._context.set(by_level=told, depth=self.shape.depth)
+        known = _NOT_KNOWN if by_level is None else int(by_level)
+        self._context.set(by_level=known, depth=self.shape.depth)
 
     def _learn_shape(self) -> None:
         """What snapshots that the kernel has read say of the books."""
-        told = self._context["by_level"]
-        if told != _NOT_KNOWN:
-            self.shape.by_level, self.shape.depth = bool(told), self._context["depth"]
+        known = self._context["by_level"]
+        if known != _NOT_KNOWN:
+            self.shape.by_level, self.shape.depth = bool(known), self._context["depth"]
 
     def _decode(self, address: int, offsets: Array, lengths: Array, count: int) -> None:
         """To columns, and where each message is in them."""
@@ -157,9 +158,9 @@ def _fits(plan: FastPlan, columns: list[int], of_root: list[int], *, snapshot: b
             kind = plan.columns[column].type
             if kind.is_integer is (name in _TEXTS) and name not in _DECIMALS:
                 return False
-    told = dict(zip(ENTRY_FIELDS, columns, strict=True))
+    column_of = dict(zip(ENTRY_FIELDS, columns, strict=True))
     if not snapshot:
-        return min(told["MDEntryType"], told["MDUpdateAction"], told[_TIME]) >= 0
-    return told["MDEntryType"] >= 0 and all(
+        return min(column_of["MDEntryType"], column_of["MDUpdateAction"], column_of[_TIME]) >= 0
+    return column_of["MDEntryType"] >= 0 and all(
         column >= 0 and plan.columns[column].type.is_integer for column in of_root
     )

@@ -1,7 +1,6 @@
 """Messages of UMDF FIX/FAST to rows of `model.rows`, one at a time. `kernel_reader` is for many."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from ctypes import string_at
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Final
@@ -15,11 +14,12 @@ from pregao.feeds.fast.definitions import definition_of
 from pregao.feeds.fast.heads import HEARTBEAT, Head, Heads
 from pregao.feeds.fast.identity import mark_of, msg_type
 from pregao.feeds.fast.times import date_days, timestamp_ns
-from pregao.feeds.port import Array, ListedDefinition, Reading, RowFault
+from pregao.feeds.one_by_one import OneByOneReader, blank, joined
+from pregao.feeds.port import Array, ListedDefinition, RowFault
 from pregao.model.errors import DecodeError, Fault
 from pregao.model.instruments import group_number
 from pregao.model.market import EXCHANGE
-from pregao.model.rows import FIRST_ENTRY_KIND, LAST_ENTRY_KIND, NO_ACTION, NULL, ROW, Flag, Kind, Rows
+from pregao.model.rows import FIRST_ENTRY_KIND, LAST_ENTRY_KIND, NULL, Flag, Kind, Rows
 
 _LIST: Final = ord("y")
 _MOST_LISTS: Final = 1 << 11  # messages: a channel has some thousand instruments, and some in a message
@@ -86,53 +86,20 @@ class KnownLists:
             return b"", 0
 
 
-class FastReader:
+class FastReader(OneByOneReader):
     """`shape` is that of the channel's books, which all its readers share."""
+
+    beyond_scale = Fault.FAST_BEYOND_SCALE
 
     def __init__(
         self, channel: int, templates: Templates, shape: BookShape | None = None,
         lists: "KnownLists | None" = None,
     ) -> None:  # fmt: skip
+        super().__init__()
         self._channel, self.shape = channel, shape or BookShape()
         self._decoder = FastMessageDecoder(templates)
         self._kinds = {template.id: msg_type(template) for template in templates}
-        self._places: Array = np.zeros(0, np.int64)  # of the messages of the last reading
-        self._sizes: Array = np.zeros(0, np.uint32)
-        self._unit: Any = None  # the bytes of one that was read by itself
         self._lists = lists or KnownLists(templates)
-
-    def read(
-        self, address: int, offsets: Array, lengths: Array, at: Array, epochs: Array, count: int | None = None
-    ) -> Reading:
-        count = len(offsets) if count is None else count
-        self._places, self._sizes = address + offsets[:count], lengths[:count]
-        faults: list[RowFault] = []
-        found = [self._read_one(index, offsets, at, epochs, faults) for index in range(count)]
-        return Reading(joined(found), faults, whole=True)
-
-    def _read_one(self, index: int, offsets: Array, at: Array, epochs: Array, faults: list[RowFault]) -> Rows:
-        try:
-            rows = self._rows(self._text(index), index, faults)
-        except DecodeError as error:
-            faults.append(RowFault(error.fault, index, error.offset, 0, detail=error.detail))
-            return _blank(0)
-        except OverflowError:  # a number that its field of the row cannot hold
-            faults.append(RowFault(Fault.FAST_BEYOND_SCALE, index, 0, 0))
-            return _blank(0)
-        rows["packet"], rows["at"], rows["sequence_version"] = index, at[index], epochs[index]
-        rows["price"][_points_at(rows)] = int(offsets[index])
-        return rows
-
-    def _text(self, index: int) -> bytes:
-        return string_at(int(self._places[index]), int(self._sizes[index]))
-
-    def go_on(self) -> Reading:
-        raise AssertionError("every reading is whole")
-
-    def read_unit(self, payload: bytes) -> Reading:
-        one = self._unit = np.frombuffer(payload or b"\0", np.uint8)
-        zero = np.zeros(1, np.int64)
-        return self.read(one.ctypes.data, zero, np.array([len(payload)], np.uint32), zero, zero)
 
     def _rows(self, text: bytes, unit: int, faults: list[RowFault]) -> Rows:
         mark = mark_of(text)
@@ -155,7 +122,7 @@ class FastReader:
             return self._snapshot(fields, sent_ns, unit, faults)
         if kind == "y":
             return self._definitions(fields, len(text), message.template.id)
-        row = _blank(1)
+        row = blank(1)
         row["time_ns"] = NULL if sent_ns is None else sent_ns
         row["flags"] = Flag.END_OF_EVENT
         if kind == "f":
@@ -187,7 +154,7 @@ class FastReader:
         before = len(faults)
         rows = self._filled(fields, head, unit, faults, snapshot=True)
         if any(fault.lost for fault in faults[before:]):
-            return _blank(0)  # by half it would be wrong
+            return blank(0)  # by half it would be wrong
         rows["flags"] |= np.uint8(Flag.NO_EVENT)
         first = _snapshot_row(fields, rows)
         first["time_ns"] = NULL if sent_ns is None else sent_ns
@@ -199,7 +166,7 @@ class FastReader:
         snapshot: bool,
     ) -> Rows:  # fmt: skip
         entries = fields["MDEntries"]
-        by_level, rows = self.shape.is_by_level(entries), _blank(sum(map(_rows_of, entries)))
+        by_level, rows = self.shape.is_by_level(entries), blank(sum(map(_rows_of, entries)))
         kept: list[int] = []
         place = 0
         for index, entry in enumerate(entries):
@@ -228,7 +195,7 @@ class FastReader:
         return range(place + 1, place + 1 + len(parts))
 
     def _definitions(self, fields: Mapping[str, Any], size: int, template: int) -> Rows:
-        rows = _blank(len(fields["RelatedSym"]))
+        rows = blank(len(fields["RelatedSym"]))
         rows["kind"], rows["flags"] = Kind.DEFINITION, Flag.END_OF_EVENT
         rows["size"], rows["other"], rows["high"] = size, template, fields["TotNoRelatedSym"]
         rows["low"] = np.arange(len(rows))  # which of the message it is
@@ -258,42 +225,13 @@ class FastReader:
         sizes = self._sizes[packets].astype(np.int64) - bodies
         return (self._places[packets] + bodies)[which], sizes[which]
 
-    def message(self, row: np.void) -> bytes:
-        return self._text(int(row["packet"]))
-
-
-def joined(parts: Sequence[Rows]) -> Rows:
-    """One after the other; as bytes, for numpy compares the types of structured arrays field by field."""
-    pieces = [np.ascontiguousarray(part).view(np.uint8) for part in parts]
-    rows: Rows = np.concatenate([np.zeros(0, np.uint8), *pieces]).view(ROW)
-    return rows
-
 
 def _heartbeat(head: Head) -> Rows:
     """It has a number of the sequence itself: the next is that plus one."""
-    row = _blank(1)
+    row = blank(1)
     row["time_ns"] = head.sent_ns
     row["kind"], row["price"], row["flags"] = Kind.SEQUENCE, head.number + 1, Flag.NO_EVENT
     return row
-
-
-def _blank(count: int) -> Rows:
-    rows: Rows = np.zeros(count, ROW)
-    for name in (
-        "security_id",
-        "id",
-        "price",
-        "size",
-        "other",
-        "time_ns",
-        "inserted_ns",
-        "fine",
-        "low",
-        "high",
-    ):
-        rows[name] = NULL
-    rows["action"] = NO_ACTION
-    return rows
 
 
 def _finding(error: DecodeError, unit: int, index: int) -> RowFault:
@@ -317,15 +255,9 @@ def _depth_of(entry: Mapping[str, Any], channel: int) -> int | None:
     return None
 
 
-def _points_at(rows: Rows) -> Any:
-    """Rows that say where their message is."""
-    kinds = rows["kind"]
-    return (kinds == Kind.DEFINITION) | (kinds == Kind.NEWS)
-
-
 def _snapshot_row(fields: Mapping[str, Any], entries: Rows) -> Rows:
     """The row of a snapshot, which comes before its entries."""
-    row = _blank(1)
+    row = blank(1)
     row["kind"], row["flags"], row["security_id"] = Kind.SNAPSHOT, Flag.NO_EVENT, fields["SecurityID"]
     row["rpt_seq"], row["price"] = fields["RptSeq"], fields["LastMsgSeqNumProcessed"]
     row["size"] = fields.get("TotNumReports") or 0

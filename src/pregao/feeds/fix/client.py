@@ -219,6 +219,7 @@ class FixClient:
                     self.counters.garbled += 1
                 case fix.MessageRejected():
                     self.counters.rejects += 1
+                    self._pass_on_rejected(event)
                 case fix.RejectReceived():
                     self._take_reject(event.message)
                 case fix.ConnectionCut():
@@ -242,6 +243,13 @@ class FixClient:
             SessionMessage(self._epoch, number, sent_ns, self._now_ns, counters.inflated_bytes, message.raw)
         )
         self._events += self._requests.take(message, self._now_ns)
+
+    def _pass_on_rejected(self, event: fix.MessageRejected) -> None:
+        """What cannot be read said something: who has the books looks for which of them."""
+        spec = self._dictionary.message(event.msg_type)
+        if event.raw and spec is not None and not spec.is_admin:
+            now_ns, at = self._now_ns, self.counters.inflated_bytes
+            self._events.append(SessionMessage(self._epoch, event.number, now_ns, now_ns, at, event.raw))
 
     def _sent_ns(self, message: FixMessage) -> int:
         """52; now, where it is no time."""

@@ -6,40 +6,37 @@ definitions say a system has: `_fill_entries`, `_name_definitions`, `_definition
 """
 
 import re
-from ctypes import string_at
 from typing import Any, Final
 
 import numpy as np
 
 from pregao.codecs.fix import Dictionary, Entry, FixMessage, Unknowns, parse_message
 from pregao.feeds import fix_values as values
-from pregao.feeds.port import Array, ListedDefinition, Reading, RowFault
+from pregao.feeds.one_by_one import OneByOneReader, blank
+from pregao.feeds.port import Array, ListedDefinition, RowFault
 from pregao.model.errors import DecodeError, Fault
 from pregao.model.events import Definition
-from pregao.model.rows import FIRST_ENTRY_KIND, LAST_ENTRY_KIND, NO_ACTION, NULL, ROW, Flag, Kind, Rows
+from pregao.model.rows import FIRST_ENTRY_KIND, LAST_ENTRY_KIND, NULL, Flag, Kind, Rows
 
-WIDE_FIELDS: Final = (
-    "security_id", "id", "price", "size", "other", "time_ns", "inserted_ns", "fine", "low", "high",
-)  # fmt: skip
 SHARED_TAGS: Final[tuple[int, ...]] = (48, 75, 1021)  # of a message, by all its entries
 INCREMENTAL, SNAPSHOT, LIST, STATUS, NEWS = b"X", b"W", b"y", b"f", b"B"
 _OF_BOOKS: Final = re.compile(rb"8=[^\x01]*\x019=[0-9]*\x0135=[XW]\x01")
 _SECURITY_ID: Final = re.compile(rb"\x0148=([0-9]{1,18})(?=\x01)")
 
 
-class FixReader:
+class FixReader(OneByOneReader):
     """`unknowns` counts tags and values that the dictionary does not have; `incremental` are the types of
     messages that have entries of an event."""
 
+    beyond_scale = Fault.FIX_BEYOND_SCALE
+    pointing = (Kind.DEFINITION, Kind.NEWS, Kind.OTHER)
     incremental = frozenset({INCREMENTAL})
 
     def __init__(self, channel: int, dictionary: Dictionary) -> None:
+        super().__init__()
         self._channel, self._dictionary = channel, dictionary
         self.unknowns = Unknowns()
         self._known: tuple[bytes, FixMessage] | None = None  # a list of instruments, and what it says
-        self._places: Array = np.zeros(0, np.int64)  # of the messages of the last reading
-        self._sizes: Array = np.zeros(0, np.uint32)
-        self._unit: Any = None  # the bytes of one that was read by itself
 
     # What a system has of its own
 
@@ -59,41 +56,10 @@ class FixReader:
     def _fill_status(self, row: Any, body: Entry) -> None:
         raise NotImplementedError
 
+    def _unreadable(self, text: bytes) -> Rows:
+        return suspects_in(text)
+
     # The port
-
-    def read(
-        self, address: int, offsets: Array, lengths: Array, at: Array, epochs: Array, count: int | None = None
-    ) -> Reading:
-        count = len(offsets) if count is None else count
-        self._places, self._sizes = address + offsets[:count], lengths[:count]
-        faults: list[RowFault] = []
-        found = [self._read_one(index, offsets, at, epochs, faults) for index in range(count)]
-        return Reading(np.concatenate(found) if found else blank(0), faults, whole=True)
-
-    def _read_one(self, index: int, offsets: Array, at: Array, epochs: Array, faults: list[RowFault]) -> Rows:
-        text = self._text(index)
-        try:
-            rows = self._rows(text, index, faults)
-        except DecodeError as error:
-            faults.append(RowFault(error.fault, index, error.offset, 0))
-            rows = suspects_in(text)
-        except OverflowError:  # a number that its field of the row cannot hold
-            faults.append(RowFault(Fault.FIX_BEYOND_SCALE, index, 0, 0))
-            rows = suspects_in(text)
-        rows["packet"], rows["at"], rows["sequence_version"] = index, at[index], epochs[index]
-        rows["price"][_points_at(rows)] = int(offsets[index])
-        return rows
-
-    def _text(self, index: int) -> bytes:
-        return string_at(int(self._places[index]), int(self._sizes[index]))
-
-    def go_on(self) -> Reading:
-        raise AssertionError("every reading is whole")
-
-    def read_unit(self, payload: bytes) -> Reading:
-        one = self._unit = np.frombuffer(payload or b"\0", np.uint8)
-        zero = np.zeros(1, np.int64)
-        return self.read(one.ctypes.data, zero, np.array([len(payload)], np.uint32), zero, zero)
 
     def definition(self, row: np.void) -> ListedDefinition | None:
         message = self._parsed(self.message(row))
@@ -107,9 +73,6 @@ class FixReader:
     def messages_at(self, rows: Rows) -> tuple[Array, Array]:
         packets = rows["packet"]
         return self._places[packets], self._sizes[packets].astype(np.int64)
-
-    def message(self, row: np.void) -> bytes:
-        return self._text(int(row["packet"]))
 
     def _parsed(self, text: bytes) -> FixMessage:
         """Once for all its instruments."""
@@ -179,14 +142,6 @@ class FixReader:
         return self._name_definitions(rows, listed, unit, faults)
 
 
-def blank(count: int) -> Rows:
-    rows: Rows = np.zeros(count, ROW)
-    for name in WIDE_FIELDS:
-        rows[name] = NULL
-    rows["action"] = NO_ACTION
-    return rows
-
-
 def entries_of(message: FixMessage) -> tuple[Entry, list[Entry]]:
     """What all entries of 268 share, and the entries."""
     if not isinstance(message.body.get(268), list):
@@ -215,8 +170,3 @@ def fill_status_head(row: Any, body: Entry) -> None:
     row["trade_date"] = days if 0 < days < 1 << 16 else 0
     row["time_ns"] = row["time_ns"] if time_ns == NULL else time_ns
     row["inserted_ns"] = values.timestamp_of(body, 342)
-
-
-def _points_at(rows: Rows) -> Any:
-    """Rows that say where their message is."""
-    return np.isin(rows["kind"], (Kind.DEFINITION, Kind.NEWS, Kind.OTHER))

@@ -13,7 +13,8 @@ import numpy as np
 
 from pregao.codecs.fix import Dictionary, Entry, FixMessage
 from pregao.feeds import fix_values as values
-from pregao.feeds.fix.reader import FixReader, blank, entries_of, fill_status_head, suspect
+from pregao.feeds.fix.reader import FixReader, entries_of, fill_status_head, suspect
+from pregao.feeds.one_by_one import blank
 from pregao.feeds.port import RowFault
 from pregao.feeds.trademate import values as v
 from pregao.feeds.trademate.definitions import bond_of

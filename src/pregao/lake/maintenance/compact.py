@@ -6,20 +6,24 @@ there is much to do, of this process otherwise.
 """
 
 from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from typing import Any, Final
 
+from pregao.lake.errors import LakeError
 from pregao.lake.lake import ALL_SYSTEMS, Lake
 from pregao.lake.maintenance.sorting import TARGET_BYTES, SmallFiles, cut_group, write_sorted
 from pregao.lake.runners import InlineRunner, Runner, described
 from pregao.lake.store.committer import Committer
+from pregao.lake.store.deltalog import DeltaLog
 from pregao.lake.store.files import DataFile
 from pregao.lake.store.intent import Change, Label
 from pregao.lake.store.livefile import LiveFile, key_of
 from pregao.lake.store.location import Location
-from pregao.lake.tables.catalogue import DATA_TABLES
+from pregao.lake.tables.catalogue import DATA_TABLES, find_table
+from pregao.lake.tables.ledger import COMMITS, INTENTS
 from pregao.lake.tables.table import TRADE_DATE, UnitKey
 
 FEWEST_FILES: Final = 2
@@ -68,7 +72,19 @@ def compact(
             adds = rewrite_all(groups, lake.location, runner, target_bytes, progress)
             done = done.followed_by(_replace(lake, groups, adds, committer))
             lake = lake.refresh()
+    if units is None and done.version is not None:
+        _summarise(lake.location, chosen)
     return done
+
+
+def _summarise(location: Location, tables: Iterable[str]) -> None:
+    """Entries of a compaction name all files that are gone: whoever opens the lake next need not read them.
+    All is committed by now, so nothing is lost where a summary cannot be written."""
+    for table in (*map(find_table, tables), COMMITS, INTENTS):
+        with suppress(LakeError):
+            log = DeltaLog(location, table)
+            if log.entries:
+                log.summarise()
 
 
 def _replace(

@@ -166,6 +166,8 @@ def _bits(buffer: Any, array: Any) -> Array:
 
 def _valid(array: Any) -> Array:
     """Values that are there: all of them as they are, or some as words of 64 bits."""
+    if array.null_count == len(array):
+        return np.zeros(0, np.int64)
     kind = {8: np.int8, 16: np.int16, 32: np.int32, 64: np.int64}[array.type.bit_width]
     values = np.frombuffer(array.buffers()[1], kind)[array.offset : array.offset + len(array)]
     if not array.null_count:
@@ -198,12 +200,15 @@ def _write_bits(pages: Pages, array: Any, levels: bytes) -> None:
 
 def _write_words(pages: Pages, array: Any, levels: bytes) -> None:
     codes, words = _valid(array.indices), array.dictionary
-    if _is_constant(codes):
-        used = codes[:1]
-    else:
-        there = np.bincount(codes, minlength=len(words)) > 0
-        used = np.flatnonzero(there)
-        codes = (np.cumsum(there) - 1)[codes]
+    used = codes[:1]
+    if not _is_constant(codes):
+        codes = np.ascontiguousarray(codes, np.int64)
+        numbered, places = _numbered(codes)
+        if numbered is None:  # as many as there are instruments
+            used, places = np.unique(codes, return_inverse=True)
+        else:
+            used = numbered
+        codes = places
     texts = [words[code].as_py().encode() for code in used.tolist()]
     plain = b"".join(struct.pack("<I", len(text)) + text for text in texts)
     if pages.plan.with_statistics:

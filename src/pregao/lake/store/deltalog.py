@@ -141,6 +141,11 @@ class DeltaLog:
         """Files."""
         return self._state.count if self.exists else 0
 
+    @property
+    def entries(self) -> int:
+        """Since its last summary."""
+        return self._state.length[0] if self.exists else 0
+
     def version_of(self, lake_version: int) -> int:
         """The table version that a lake version made, from the log's own entries, newest first."""
         for version in range(self.version, -1, -1):

@@ -41,7 +41,7 @@ def entry_name(version: int) -> str:
     return f"{version:020}.json"
 
 
-class Entry:
+class LogEntry:
     """One of a log. It never changes, so whoever remembers it (`Location.remembering`) parses it once, and
     only when somebody asks for what is in it: who only commits need not know its files."""
 
@@ -69,10 +69,10 @@ class Entry:
         when somebody asks for its file."""
         added, removed = dict[str, str](), list[str]()
         for line in self._lines:
-            path = _path_in(line, _ADD)
+            path = path_in(line, _ADD)
             if path is not None:
                 added[path] = line
-            elif (path := _path_in(line, _REMOVE)) is not None:
+            elif (path := path_in(line, _REMOVE)) is not None:
                 removed.append(path)
             else:
                 action = json.loads(line)
@@ -91,7 +91,7 @@ class Tail:
     gone: set[str] = field(default_factory=set)  # paths that the base still has
     balance: int = 0  # files that were added, less those that were removed
 
-    def take(self, entry: Entry) -> None:
+    def take(self, entry: LogEntry) -> None:
         added, removed = entry.files
         for path in removed:
             if self.added.pop(path, None) is None:
@@ -100,7 +100,7 @@ class Tail:
         self.balance += len(added) - len(removed)
 
 
-def _path_in(line: str, start: str) -> str | None:
+def path_in(line: str, start: str) -> str | None:
     """The path of a line that is whole, if it is written as usual."""
     if not line.startswith(start) or not line.endswith(_END):
         return None
@@ -116,7 +116,7 @@ class LogState:
         self._location, self._table = location, table
         self._read, self.base, self.version = self._opened(version)
 
-    def _opened(self, version: int | None) -> "tuple[dict[int, Entry], Base | None, int]":
+    def _opened(self, version: int | None) -> "tuple[dict[int, LogEntry], Base | None, int]":
         base: Base | None = Summary.newest(self._location, self._table)
         if base is None or (version is not None and base.version > version):
             base = self._older(version)
@@ -155,9 +155,9 @@ class LogState:
                 return summary or Checkpoint(self._location, self._table, hint)
         return None
 
-    def _read_entries(self, base: "Base | None", version: int | None) -> tuple[dict[int, Entry], int]:
+    def _read_entries(self, base: "Base | None", version: int | None) -> tuple[dict[int, LogEntry], int]:
         """After a summary or checkpoint, and the number of the last."""
-        read: dict[int, Entry] = {}
+        read: dict[int, LogEntry] = {}
         begin = -1 if base is None else base.version
         for number, entry in self._entries(begin + 1, version):
             if entry is None:
@@ -183,7 +183,7 @@ class LogState:
                 found.take(entry)
         return found
 
-    def _entries(self, first: int, version: int | None) -> Iterator[tuple[int, Entry | None]]:
+    def _entries(self, first: int, version: int | None) -> Iterator[tuple[int, LogEntry | None]]:
         """Up to the version, or to the first that is not there."""
         if version is None or self._location.is_local:
             number = first
@@ -195,10 +195,10 @@ class LogState:
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             yield from zip(numbers, pool.map(self._entry, numbers), strict=True)
 
-    def _entry(self, number: int) -> Entry | None:
+    def _entry(self, number: int) -> LogEntry | None:
         try:
             place = (self._table.name, LOG, entry_name(number))
-            found: Entry = self._location.read_lasting_as(Entry, *place)
+            found: LogEntry = self._location.read_lasting_as(LogEntry, *place)
         except FileMissingError:
             return None
         return found

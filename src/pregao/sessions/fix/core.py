@@ -104,7 +104,7 @@ class SessionCore:
         if message.msg_type:
             body[372] = message.msg_type
         self.out.admin(types.REJECT, body, now_ns, self._return_route(message))
-        self.tell(MessageRejected(number, message.msg_type, problem))
+        self.tell(MessageRejected(number, message.msg_type, problem, message.raw))
         self._count_reject(now_ns)
 
     def refuse_type(self, message: FixMessage, number: int, now_ns: int) -> None:

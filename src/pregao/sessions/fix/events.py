@@ -1,6 +1,6 @@
 """What a session tells its owner. Past-tense nouns; all that happened in one call, in order."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pregao.codecs.fix import FixMessage, Garbled, Problem
 
@@ -25,11 +25,13 @@ class MessageReceived:
 
 @dataclass(frozen=True, slots=True)
 class MessageRejected:
-    """We answered a message with 35=3, or 35=j where `problem` is None."""
+    """We answered a message with 35=3, or 35=j where `problem` is None. `raw` are its bytes, where a
+    session keeps them."""
 
     number: int
     msg_type: bytes
     problem: Problem | None
+    raw: bytes = field(default=b"", repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

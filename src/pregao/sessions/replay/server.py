@@ -126,8 +126,8 @@ class ReplayServer:
         found = dict(self._found(request, now_ns))
         response_id = self._next_id()
         # What is not available any more is told at the end only, as the certification script has it (D3.4).
-        told = {s: f.error for s, f in found.items() if f.error not in (None, ReplayError.NOT_AVAILABLE)}
-        errors = tuple((span.channel, int(error)) for span, error in told.items() if error is not None)
+        failing = {s: f.error for s, f in found.items() if f.error not in (None, ReplayError.NOT_AVAILABLE)}
+        errors = tuple((span.channel, int(error)) for span, error in failing.items() if error is not None)
         response = Response.PARTLY if errors else Response.ACCEPTED
         ack = Acknowledgement(response_id, request.request_id, response, request.spans, errors)
         self._send(ACKNOWLEDGEMENT, ack.fields(), now_ns)

@@ -7,7 +7,7 @@ import pytest
 
 from pregao.codecs.fix import FixMessage
 from pregao.feeds.conflated.settings import settings_of
-from pregao.feeds.conflated.system import make_client
+from pregao.feeds.conflated.system import CONFLATED, make_client
 from pregao.feeds.session_port import (
     ConnectWanted,
     DisconnectWanted,
@@ -20,10 +20,13 @@ from pregao.feeds.session_port import (
     SessionMessage,
     SnapshotsTaken,
 )
+from pregao.handler.session import SessionHandler
 from pregao.model.errors import ConfigurationError
+from pregao.recovery.instrument_events import DoubtReason, InstrumentStale
+from pregao.recovery.instruments import BookStatus
 from pregao.sessions.fix import events as fix
 from tests.kits.conflated_server import NOW, SECOND, ScriptedServer, definition, instrument
-from tests.kits.conflated_wire import DICTIONARY, bid
+from tests.kits.conflated_wire import DICTIONARY, bid, raw_message
 
 SETTINGS = {
     "system": "conflated", "sender": "SCREENS1", "target": "B3MD", "primary": "127.0.0.1:9700",
@@ -537,3 +540,40 @@ def test_an_empty_set_may_come_without_counts():
     assert link.client.status().awaited == 0
     assert [(each.snapshots, each.is_last) for each in link.told(SnapshotsTaken)] == [(0, True)]
     assert link.told(SessionLost) == []
+
+
+def test_an_update_that_cannot_be_read_makes_its_book_stale():
+    """It is rejected (35=3), and says something of a book that nobody knows now."""
+    link = Link(["PETR4"])
+    link.make = lambda: ScriptedServer(compress=False)
+    link.start()
+    handler = SessionHandler(0, CONFLATED)
+    handler.begin(NOW)
+
+    def settle():
+        link.settle()
+        messages = [each for each in link.events if isinstance(each, SessionMessage)]
+        link.events.clear()
+        return handler.take(messages, link.now_ns)
+
+    settle()
+    assert handler.book(900_001).status is BookStatus.CLEAN
+    core = link.server.session.core
+    entry = [(279, b"0"), (48, b"900001"), (269, b"0"), (37, b"7"), (270, b"10"), (271, b"5")]
+    text = raw_message(b"X", [(268, b"2"), *entry], core.record.numbers.next_out)
+    text = text.replace(b"\x0149=B3\x01", b"\x0149=B3MD\x01").replace(
+        b"\x0156=US\x01", b"\x0156=SCREENS1\x01"
+    )
+    link.take(link.client.receive(reframed(text), link.now_ns))
+    core.record.numbers.next_out += 1
+    events = settle()
+    assert [each.reason for each in events if isinstance(each, InstrumentStale)] == [DoubtReason.SUSPECT]
+    assert handler.book(900_001).status is BookStatus.STALE
+    assert link.client.status().counters["rejects"] == 1
+
+
+def reframed(text: bytes) -> bytes:
+    """With its length and sum as they are."""
+    body = text.split(b"\x01", 2)[2].rsplit(b"10=", 1)[0]
+    start = b"8=FIX.4.4\x019=%d\x01" % len(body) + body
+    return start + b"10=%03d\x01" % (sum(start) % 256)

@@ -27,11 +27,13 @@ from pregao.lake.runners import InlineRunner, SparkRunner, description
 from pregao.lake.store import files
 from pregao.lake.store.checkpoints import INTERVAL
 from pregao.lake.store.committer import Committer
+from pregao.lake.store.deltalog import DeltaLog
 from pregao.lake.store.files import write_file
 from pregao.lake.store.intent import Change, Label
 from pregao.lake.store.ledger import Ledger
 from pregao.lake.store.livefile import live
 from pregao.lake.tables.catalogue import TABLES
+from pregao.lake.tables.ledger import COMMITS, INTENTS
 from tests.unit.lake.kit import MONDAY, MONDAY_DATE, TUESDAY, KilledError, Kit
 from tests.unit.lake.kit import rows as table_rows
 
@@ -65,6 +67,19 @@ def test_small_files_become_few_sorted_by_instrument_and_time(kit: Kit) -> None:
     assert pairs == sorted(pairs)
     assert len(kit.lake(as_of=3).files("orders")) == 12, "older versions keep their files"
     assert compact(kit.lake()).version is None
+
+
+def test_after_a_compaction_logs_are_short(kit: Kit) -> None:
+    for _ in range(3):
+        kit.commit(kit.file("orders"), kit.file("trades"))
+    logs = [TABLES["orders"], TABLES["trades"], COMMITS, INTENTS]
+    assert [DeltaLog(kit.location, table).entries for table in logs] == [3, 3, 3, 3]
+    before = rows_of(kit)
+    assert compact(kit.lake()).version == 4
+    assert [DeltaLog(kit.location, table).entries for table in logs] == [0, 0, 0, 0]
+    assert sorted(rows_of(kit), key=str) == sorted(before, key=str)
+    kit.commit(kit.file("orders"))
+    assert kit.count("orders") == 12
 
 
 def test_a_partition_too_large_for_one_file_is_cut_between_instruments(kit: Kit) -> None:

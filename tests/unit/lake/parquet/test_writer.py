@@ -56,10 +56,10 @@ def _table(columns: dict[str, list[int | None]]) -> Any:
     return pa.table(list(arrays.values()), schema=pa.schema(fields))
 
 
-def _written(table: Any) -> Any:
+def _written(table: Any, group: int = GROUP) -> Any:
     sink = pa.BufferOutputStream()
     writer = FlatWriter(sink, table.schema, TRADES, set(parquet_options(TRADES)["write_statistics"]))
-    writer.write_table(table, GROUP)
+    writer.write_table(table, group)
     writer.close()
     return sink.getvalue()
 
@@ -125,6 +125,16 @@ def _large() -> Any:
         for name in _NAMES
         for values, gaps in [(draw.integers(0, 50, 700).cumsum(), draw.random(700) < 0.1)]
     })  # fmt: skip
+
+
+def test_more_different_values_than_a_dictionary_is_made_of() -> None:
+    count = 6_000
+    codes, texts = pa.array(np.arange(count, dtype=np.int32)), pa.array([f"S{i}" for i in range(count)])
+    symbols = pa.DictionaryArray.from_arrays(codes, texts)
+    table = pa.table({"symbol": symbols, "size": pa.array(np.arange(count) * 7 % count)})
+    read = _read(_written(table, group=8192))
+    assert read["symbol"].to_pylist() == texts.to_pylist()
+    assert read["size"].equals(table["size"])
 
 
 def test_other_readers_read_the_same(tmp_path: Path) -> None:

@@ -359,13 +359,13 @@ def test_an_entry_is_parsed_once_by_who_remembers(tmp_path: Path, monkeypatch: p
     for _ in range(4):
         kit.commit(kit.file("orders"))
     parsed: list[str] = []
-    real = logstate._path_in
+    real = logstate.path_in
 
     def count(line: str, start: str) -> str | None:
         parsed.append(start)
         return real(line, start)
 
-    monkeypatch.setattr(logstate, "_path_in", count)
+    monkeypatch.setattr(logstate, "path_in", count)
     kept = kit.location.remembering()
     assert len(DeltaLog(kept, TABLES["orders"]).files) == 4
     assert parsed

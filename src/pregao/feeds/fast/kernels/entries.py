@@ -20,6 +20,7 @@ from pregao.feeds.fast.kernels.values import (
     text_at,
     value,
 )
+from pregao.feeds.kernels import blank_row
 from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u16, store_8, store_16, store_32, store_64
 from pregao.model import rows as r
 from pregao.model.market import FINE_EXPONENT, PRICE_EXPONENT, Action, TradeCondition, TradeSubType
@@ -44,19 +45,6 @@ EXERCISE, ALL, SURVEILLANCE, COUNTER = ord("O"), ord("A"), ord("S"), ord("C")
 
 
 @inlined
-def _blank(row, at, epoch, message, index):
-    """A row that tells nothing yet."""
-    for word in range(0, r.ROW_SIZE, 8):
-        store_64(row, word, 0)
-    for field in (r.SECURITY_ID, r.ID, r.PRICE, r.SIZE, r.OTHER, r.TIME, r.INSERTED, r.FINE, r.LOW, r.HIGH):
-        store_64(row, field, NULL)
-    store_16(row, r.INDEX, index)
-    store_32(row, r.PACKET, message)
-    store_64(row, r.AT, at)
-    store_16(row, r.SEQUENCE_VERSION, epoch)
-
-
-@inlined
 def _firm(context, columns, shape, field, row):
     number = digits(context, value(columns, shape, field, row))
     return number if 0 <= number < 1 << 32 else 0
@@ -71,15 +59,15 @@ def _lending(context, columns, shape, entry, row):
         if begins == NO_TIME:
             return 0
         store_64(row, r.HIGH, begins // DAY)
-    told, kept = 0, 0
+    is_lent, kept = 0, 0
     for index in range(3):
         part = value(columns, shape, f.EARLY + 8 * index, entry)
         if part != NULL:
             if part < (1 if index == 2 else 0) or part > (1 if index == 1 else 2):
                 return 0
-            told = 1
+            is_lent = 1
             kept |= part + 1 << 8 * index
-    if told:
+    if is_lent:
         store_64(row, r.FINE, kept)
     return 1
 
@@ -90,14 +78,14 @@ def _book(context, columns, shape, entry, row, letter, action):
     side, flags, snapshot = letter - 47, load_u8(row, r.FLAGS), load_i64(shape, f.IS_SNAPSHOT)
     condition = value(columns, shape, f.QUOTE_CONDITION, entry)
     if condition != NULL:
-        told = letter_of(context, condition)
-        if told == BEYOND:
+        quoted = letter_of(context, condition)
+        if quoted == BEYOND:
             return 0
-        if told == ord("R"):
+        if quoted == ord("R"):
             flags |= RECOVERY
-        elif told == ord("K"):
+        elif quoted == ord("K"):
             flags |= IMPLIED
-        elif told != ord("C"):
+        elif quoted != ord("C"):
             return 0
     position = value(columns, shape, f.POSITION_NO, entry)
     store_8(row, r.SIDE, side)
@@ -342,13 +330,13 @@ def fill_rows(context, message, count, made):
         snapshot = load_i64(shape, f.IS_SNAPSHOT)
         if snapshot:
             row = load_i64(context, f.ROWS) + made * r.ROW_SIZE
-            _blank(row, at, epoch, message, 0)
+            blank_row(row, at, epoch, message, 0)
             if not _snapshot(context, columns, shape, row, parent):
                 return message, before
             first = made = made + 1
         while cursor < last and load_i64(origins, cursor * 8) == parent:
             row = load_i64(context, f.ROWS) + made * r.ROW_SIZE
-            _blank(row, at, epoch, message, made - first)
+            blank_row(row, at, epoch, message, made - first)
             if not _entry(context, columns, shape, cursor, row, parent):
                 return message, before
             cursor += 1

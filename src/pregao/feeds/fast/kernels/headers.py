@@ -105,7 +105,7 @@ def read_datagrams(
 ):  # fmt: skip
     """Datagrams `first` to `count` of those that `chosen` lists (0: of all), as units from `made` on:
     (datagram that is not ordinary, or `count`; units made before it)."""
-    told = load_i64(context, EPOCHS)
+    states = load_i64(context, EPOCHS)
     for i in range(first, count):
         row = load_u32(chosen, i * 4) if chosen else i
         at = base + load_i64(packets_at, row * 8)
@@ -125,11 +125,11 @@ def read_datagrams(
             shape, inside, sent_ns = _head(context, message, at)
             if shape == ODD or inside != number or sent_ns == NO_TIME:
                 return i, before
-            if not _is_ordinary(told, feed, number, sent_ns):
+            if not _is_ordinary(states, feed, number, sent_ns):
                 return i, before
             store_32(rows, made * 4, row)
             store_64(channels, made * 8, load_i64(context, CHANNEL))
-            store_64(epochs, made * 8, load_i64(told, feed * FEED_SIZE + EPOCH))
+            store_64(epochs, made * 8, load_i64(states, feed * FEED_SIZE + EPOCH))
             store_64(numbers, made * 8, number)
             store_64(offsets, made * 8, message - base)
             store_32(lengths, made * 4, size)

@@ -110,8 +110,8 @@ def _totals(context, columns, shape, entry, row):
 def _imbalance(context, columns, shape, entry, row):
     condition, side = value(columns, shape, f.CONDITION, entry), 0
     if condition != NULL:
-        told = letter_of(context, condition)
-        side = 1 if told == ord("P") else 2 if told == ord("Q") else 0
+        letter = letter_of(context, condition)
+        side = 1 if letter == ord("P") else 2 if letter == ord("Q") else 0
         if side == 0:
             return 0
     store_8(row, r.KIND, IMBALANCE)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from pregao.feeds.fast.publisher import entries as n
-from pregao.feeds.fast.publisher.levels import LevelSide, Told, told_levels, told_top
+from pregao.feeds.fast.publisher.levels import LevelChange, LevelSide, level_changes, top_changes
 from pregao.feeds.publishers import joined_sweeps
 from pregao.feeds.publishing import BookSource
 from pregao.model import events as e
@@ -50,7 +50,7 @@ class PublishedBooks:
             found = self._sides[key] = LevelSide(key[1])
         return found
 
-    def told(self, updates: Sequence[e.Update | None], *, executed: bool) -> list[list[n.Entry] | None]:
+    def entries_of(self, updates: Sequence[e.Update | None], *, executed: bool) -> list[list[n.Entry] | None]:
         """The entries of each update of an event; None: it has none. An empty list: it is in those before."""
         if self.depth is None:
             return _by_order(updates, executed=executed)
@@ -66,7 +66,7 @@ class PublishedBooks:
             found[places[0]] = made
         return found
 
-    def told_of_order(self, update: e.OrderUpdate) -> list[n.Entry]:
+    def entries_of_order(self, update: e.OrderUpdate) -> list[n.Entry]:
         """The same of an event that is an order that came, changed or went: most are. Empty: nobody is told.
         Below the rows that are told nothing changes for listeners."""
         if self.depth is None:
@@ -75,8 +75,8 @@ class PublishedBooks:
         if _count(self._side(key), update) >= self.depth:
             return []
         return [
-            n.level_entry(told, update.security_id, update.transact_ns, recovery=update.recovery)
-            for told in self._told(key, executed=False)
+            n.level_entry(change, update.security_id, update.transact_ns, recovery=update.recovery)
+            for change in self._changes(key, executed=False)
         ]
 
     def _empty(self, updates: Iterable[e.Update | None]) -> None:
@@ -104,16 +104,16 @@ class PublishedBooks:
                 levels.seen = []
                 changed[key] = update.transact_ns, False
         for key, (time_ns, recovery) in changed.items():
-            for told in self._told(key, executed=executed):
-                made.append(n.level_entry(told, key[0], time_ns, recovery=recovery))
+            for change in self._changes(key, executed=executed):
+                made.append(n.level_entry(change, key[0], time_ns, recovery=recovery))
         return made
 
-    def _told(self, key: _Key, *, executed: bool) -> list[Told]:
+    def _changes(self, key: _Key, *, executed: bool) -> list[LevelChange]:
         assert self.depth is not None
         levels = self._side(key)
         if self.depth == TOP:
-            return told_top(key[1], levels, executed=executed)
-        return told_levels(key[1], levels, self.depth, executed=executed)
+            return top_changes(key[1], levels, executed=executed)
+        return level_changes(key[1], levels, self.depth, executed=executed)
 
 
 def _count(levels: LevelSide, update: e.OrderUpdate) -> int:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from pregao.codecs.fast import Scaled
-from pregao.feeds.fast.publisher.levels import Row, Told
+from pregao.feeds.fast.publisher.levels import LevelChange, Row
 from pregao.feeds.fast.times import as_number
 from pregao.feeds.publishers import Figures, Tick
 from pregao.feeds.publishing import BookOrder
@@ -133,13 +133,13 @@ def side_entry(update: e.SideDeleted) -> Entry:
     return entry
 
 
-def level_entry(told: Told, security_id: int, time_ns: int, *, recovery: bool = False) -> Entry:
+def level_entry(change: LevelChange, security_id: int, time_ns: int, *, recovery: bool = False) -> Entry:
     """A level of an MBP or TOB book (9.2, 9.3)."""
-    entry = head(SIDES[told.side], security_id, time_ns)
-    entry["MDUpdateAction"] = int(told.action)
-    entry["MDEntryPositionNo"] = told.position
-    if told.row is not None:
-        _add_level(entry, told.row)
+    entry = head(SIDES[change.side], security_id, time_ns)
+    entry["MDUpdateAction"] = int(change.action)
+    entry["MDEntryPositionNo"] = change.position
+    if change.row is not None:
+        _add_level(entry, change.row)
     if recovery:
         entry["QuoteCondition"] = "R"
     return entry

@@ -100,7 +100,7 @@ class IncrementalStream:
     def _send_order(self, update: e.OrderUpdate, now_ns: int) -> None:
         """Most of the traffic: the shortest way."""
         security_id = update.security_id
-        made = [] if security_id in self.muted else self.books.told_of_order(update)
+        made = [] if security_id in self.muted else self.books.entries_of_order(update)
         if not made:
             self._counts.append(NOT_SENT)
             return
@@ -148,8 +148,8 @@ class IncrementalStream:
 
     def _entries(self, updates: Sequence[e.Update], *, sweeps: bool) -> Iterator[list[n.Entry] | None]:
         """Of each update; None: it is not sent, an empty list: it is in those of an update before it."""
-        told = self.books.told([self._unless_muted(update) for update in updates], executed=sweeps)
-        for update, of_book in zip(updates, told, strict=True):
+        of_books = self.books.entries_of([self._unless_muted(update) for update in updates], executed=sweeps)
+        for update, of_book in zip(updates, of_books, strict=True):
             if isinstance(update, _BOOK):
                 if of_book is not None:
                     self.booked.add(update.security_id)
@@ -199,15 +199,15 @@ class IncrementalStream:
     def _list(self, definitions: Sequence[e.Definition], now_ns: int) -> None:
         """Several instruments a message; 393 is how many there are in all, 893 the last (5.2.5)."""
         left = iter(definitions)
-        total, told = len(definitions), 0
+        total, listed = len(definitions), 0
         while some := list(islice(left, LISTED)):
-            told += len(some)
+            listed += len(some)
             made = [
                 instrument_entry(each.instrument, each.action, self._channel, self.books.depth)
                 for each in some
             ]
             fields = {
-                "TotNoRelatedSym": total, "LastFragment": "Y" if told == total else "N", "RelatedSym": made,
+                "TotNoRelatedSym": total, "LastFragment": "Y" if listed == total else "N", "RelatedSym": made,
             }  # fmt: skip
             self._send(LIST, fields, now_ns, len(some))
         for each in definitions:

@@ -23,7 +23,7 @@ class Row(NamedTuple):
     orders: int
 
 
-class Told(NamedTuple):
+class LevelChange(NamedTuple):
     """An entry of the book: what happens to which position. `row` is None where something goes."""
 
     action: Action
@@ -79,38 +79,38 @@ class LevelSide:
         return place < len(self._keys) and self._keys[place] == key
 
 
-def told_levels(side: Side, levels: LevelSide, depth: int, *, executed: bool) -> list[Told]:
+def level_changes(side: Side, levels: LevelSide, depth: int, *, executed: bool) -> list[LevelChange]:
     """From the rows that listeners have to the best `depth` of now. `executed`: the event traded, so that
     rows gone from the top are one Delete From (9.4)."""
-    rows, told = levels.seen, list[Told]()
+    rows, changes = levels.seen, list[LevelChange]()
     wanted = levels.best(depth)
     if rows == wanted:
-        return told
+        return changes
     gone = [index for index, row in enumerate(rows) if not levels.has(row.price)]
     swept = next((n for n, index in enumerate(gone) if index != n), len(gone)) if executed else 0
     if swept > 1:
-        told.append(Told(Action.DELETE_FROM, side, swept))
+        changes.append(LevelChange(Action.DELETE_FROM, side, swept))
         del rows[:swept]
         gone = [index - swept for index in gone[swept:]]
     for index in reversed(gone):
-        told.append(Told(Action.DELETE, side, index + 1))
+        changes.append(LevelChange(Action.DELETE, side, index + 1))
         del rows[index]
     for index, row in enumerate(wanted):
         known = rows[index] if index < len(rows) else None
         if known == row:
             continue
         if known is not None and known.price == row.price:
-            told.append(Told(Action.CHANGE, side, index + 1, row))
+            changes.append(LevelChange(Action.CHANGE, side, index + 1, row))
             rows[index] = row
         else:
-            told.append(Told(Action.NEW, side, index + 1, row))
+            changes.append(LevelChange(Action.NEW, side, index + 1, row))
             rows.insert(index, row)
             del rows[depth:]
-    assert rows == wanted, "the rows told are those of the book"
-    return told
+    assert rows == wanted, "the rows that are told are those of the book"
+    return changes
 
 
-def told_top(side: Side, levels: LevelSide, *, executed: bool) -> list[Told]:
+def top_changes(side: Side, levels: LevelSide, *, executed: bool) -> list[LevelChange]:
     """The best level by overlay (9.3, 9.6); a side that becomes empty by a delete, or by a Delete From where
     it was swept or closed (certification script B4.2)."""
     rows, wanted = levels.seen, levels.best(1)
@@ -118,8 +118,8 @@ def told_top(side: Side, levels: LevelSide, *, executed: bool) -> list[Told]:
         return []
     levels.seen = wanted
     if wanted:
-        return [Told(Action.OVERLAY, side, 1, wanted[0])]
-    return [Told(Action.DELETE_FROM if executed else Action.DELETE, side, 1)]
+        return [LevelChange(Action.OVERLAY, side, 1, wanted[0])]
+    return [LevelChange(Action.DELETE_FROM if executed else Action.DELETE, side, 1)]
 
 
 def whole_side(side: Side, orders: Sequence[BookOrder], depth: int) -> list[Row]:

@@ -120,8 +120,8 @@ class SnapshotLoop:
         """None while all books are withdrawn (5.2.9), or there is nothing yet."""
         muted = self._incremental.muted
         self._groups = {each.security_id: (each.group, each.exchange) for each in self._source.definitions()}
-        told = [one for one in self._source.instruments() if one not in muted and self._has_snapshot(one)]
-        return self._messages(told) if told else None
+        listed = [one for one in self._source.instruments() if one not in muted and self._has_snapshot(one)]
+        return self._messages(listed) if listed else None
 
     def _has_snapshot(self, security_id: int) -> bool:
         if self._habits.empty_snapshots or self._incremental.rpt_seq(security_id) is not None:
@@ -184,18 +184,18 @@ class SnapshotLoop:
 
 def _status(security_id: int, phase: e.PhaseChanged | None, state: e.StateChanged | None) -> n.Entry | None:
     """The group's phase and the instrument's own state (11.4); a change of session is never kept."""
-    told = state or phase
-    if told is None:
+    newest = state or phase
+    if newest is None:
         return None
-    entry = n.head("c", security_id, told.transact_ns)
+    entry = n.head("c", security_id, newest.transact_ns)
     if phase is not None:
         entry["TradingSessionSubID"] = str(int(phase.phase))
     if state is not None and state.state is not None:
         entry["SecurityTradingStatus"] = int(state.state)
-    if told.session is Session.NON_REGULAR:
-        entry["TradingSessionID"] = int(told.session)
-    if told.ends_ns:
-        entry["TradSesOpenTime"] = n.moment_number(told.ends_ns)
+    if newest.session is Session.NON_REGULAR:
+        entry["TradingSessionID"] = int(newest.session)
+    if newest.ends_ns:
+        entry["TradSesOpenTime"] = n.moment_number(newest.ends_ns)
     if state is not None and state.event in (StateEvent.LEAVES_GROUP, StateEvent.REJOINS_GROUP):
         entry["SecurityTradingEvent"] = int(state.event)
     return entry
