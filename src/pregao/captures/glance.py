@@ -40,7 +40,9 @@ class FlowFacts:
 
     def why_untold(self) -> str:
         """For people, of a flow that has packets and whose stream cannot be told."""
-        seen = ", ".join(map(str, sorted(self.marks))) or "none"
+        seen = ", ".join(map(str, sorted(self.marks)))
+        if not seen:
+            return f"{self.units:,} packets to {self.destination} have no message that this system knows"
         return (
             f"the stream of {self.units:,} packets of channel {self.channel} to {self.destination}"
             f" cannot be told from templates {seen}"

@@ -73,6 +73,7 @@ SURVEYED: Final = 500_000  # packets; further ones only where they go to a desti
 _GLANCE: Final = 512  # packets; enough where a name says what the file is
 _PLAIN = 20_000  # packets that are looked at without kernels, which take longer than that to load
 _EVERYTHING: Final = 1 << 62
+_ENOUGH_TO_JUDGE: Final = 64  # units of a flow, of which some message is known if it is of the system at all
 
 
 class CaptureStreams:
@@ -176,6 +177,8 @@ def identify(
             flow.stream, flow.feed = configured.stream, configured.feed
             continue
         flow.feed = named.feed
+        if not flow.marks and flow.units >= _ENOUGH_TO_JUDGE:
+            continue  # of another system, whatever the name says: files of several may lie in one folder
         likely = identity.settled_stream(flow.marks, flow.units)
         # A name means the only flow there is; of several it is the last that is asked.
         answers = [identity.stream_of(flow.marks), named.stream, likely]

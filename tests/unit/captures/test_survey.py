@@ -11,6 +11,7 @@ from pregao.captures.glance import glance
 from pregao.captures.streams import CaptureStreams
 from pregao.captures.survey import survey
 from pregao.codecs.pcap.writer import ethernet_udp_frame, pcap_header, pcap_record
+from pregao.feeds.fast.chunks import write_chunks
 from pregao.model.streams import Destination, Feed, Stream
 from pregao.simulator.memory import short_day, simulate_in_memory
 
@@ -92,3 +93,11 @@ def test_a_flow_that_begins_late_is_looked_for(
     assert known.of(path, destination(3184), 84) == (84, Stream.SNAPSHOT, Feed.A)
     assert known.of(path, destination(7), 84).stream is Stream.UNKNOWN
     assert known.untold == []
+
+
+def test_packets_of_another_system_are_not_believed_by_their_name(tmp_path: Path) -> None:
+    """A folder may hold captures of several systems, named alike."""
+    chunks = [write_chunks(number, bytes((0xC0, 0x01, 0x91)) + b"20261116" * 20) for number in range(1, 101)]
+    path = write(tmp_path / "084_Incremental_FeedA.pcap", [(1184, each) for (each,) in chunks])
+    (untold,) = CaptureStreams([str(path)]).untold
+    assert "no message that this system knows" in untold
