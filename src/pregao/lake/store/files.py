@@ -18,7 +18,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pregao.lake.errors import LakeError, named
-from pregao.lake.parquet.writer import FlatWriter, can_write
 from pregao.lake.store.location import Location
 from pregao.lake.tables.arrays import ROW_GROUP_ROWS, parquet_options
 from pregao.lake.tables.table import Table
@@ -85,8 +84,12 @@ class FileWriter:
 
     def _parquet(self, *, is_large: bool) -> Any:
         options = parquet_options(self._table)
-        if is_large and can_write(self._schema):
-            return FlatWriter(self._sink, self._schema, self._table, set(options["write_statistics"]))
+        if is_large:
+            # Who only reads a lake need not wait until kernels are loaded.
+            from pregao.lake.parquet.writer import FlatWriter, can_write
+
+            if can_write(self._schema):
+                return FlatWriter(self._sink, self._schema, self._table, set(options["write_statistics"]))
         return pq.ParquetWriter(self._sink, self._schema, **options)
 
     @property
@@ -121,8 +124,7 @@ class FileWriter:
         with named(self.name):
             self._writer.close()
             self._sink.close()
-        made = self._writer if isinstance(self._writer, FlatWriter) else self._writer.writer
-        self._metadata = made.metadata
+        self._metadata = getattr(self._writer, "writer", self._writer).metadata  # Arrow's has it inside
 
     def discard(self) -> None:
         for part in (self._writer, self._sink):
