@@ -149,6 +149,23 @@ def test_other_readers_read_the_same(tmp_path: Path) -> None:
     assert pl.read_parquet(path).to_arrow().to_pylist() == expected
 
 
+@pytest.mark.parametrize("vectorized", ["true", "false"])
+def test_spark_reads_the_same(spark: Any, tmp_path: Path, vectorized: str) -> None:
+    table = _large()
+    (tmp_path / "ours.parquet").write_bytes(_written(table))
+    (tmp_path / "theirs.parquet").write_bytes(_by_arrow(table))
+    key = "spark.sql.parquet.enableVectorizedReader"
+    before = spark.conf.get(key)
+    spark.conf.set(key, vectorized)
+    try:
+        ours, theirs = (spark.read.parquet(str(tmp_path / f"{name}.parquet")) for name in ("ours", "theirs"))
+        assert ours.schema == theirs.schema
+        assert ours.collect() == theirs.collect()
+        assert ours.count() == table.num_rows
+    finally:
+        spark.conf.set(key, before)
+
+
 def test_a_flipped_bit_is_noticed() -> None:
     data = bytearray(_written(_large()))
     data[len(data) // 3] ^= 4
