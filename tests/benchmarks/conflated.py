@@ -25,6 +25,7 @@ from pregao.io.clock import WallClock
 from pregao.model import events as e
 from pregao.model.instruments import Instrument, Product, SecurityType
 from pregao.model.market import Action, Session, Side, TradeCondition
+from pregao.simulator.collector import calm_collector
 from pregao.simulator.live.servers import MarketServers, ServerSettings
 
 from .conflated_readers import FIRST_ID, chosen
@@ -282,7 +283,8 @@ def in_memory() -> list[Row]:
 
 
 def measure(seconds: float = SECONDS, *, climb: bool = True) -> list[Row]:
-    load, answer, memory_kb, rows = asyncio.run(_measure(BOOK_RATE, seconds, climb=climb))
+    with calm_collector():  # as `pregao exchange` has it
+        load, answer, memory_kb, rows = asyncio.run(_measure(BOOK_RATE, seconds, climb=climb))
     processor = in_memory()  # last: memory is the most that the process ever had
     trades = answer["trades"]
     assert isinstance(trades, dict)

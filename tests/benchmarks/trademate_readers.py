@@ -29,6 +29,7 @@ class Reader:
         assert b"\x0135=A\x01" in self.socket.recv(1 << 16)
         self.socket.sendall(encoder.message(b"V", header | {34: 2}, {262: "A", 263: "1"}))
         self.received, self.tail, self.security_id = 0, b"", b""
+        self.seen: set[str] = set()
         while b"\x01893=Y\x01" not in self.tail:
             data = self.socket.recv(1 << 18)
             assert data, "cut"
@@ -36,7 +37,8 @@ class Reader:
         self.tail = b""
 
     def trades(self, data: bytes) -> list[str]:
-        """Bond and TradeID of each that came; a field that is not whole yet waits."""
+        """Bond and TradeID of each that came for the first time: busts name them again. A field that is not
+        whole yet waits."""
         *fields, self.tail = (self.tail + data).split(b"\x01")
         found = []
         for field in fields:
@@ -44,7 +46,9 @@ class Reader:
                 self.security_id = field[3:]
             elif field.startswith(b"1003="):
                 found.append(f"{self.security_id.decode()}/{field[5:].decode()}")
-        return found
+        new = [name for name in found if name not in self.seen]
+        self.seen.update(new)
+        return new
 
 
 def main() -> None:

@@ -1,9 +1,7 @@
 """A simulation from its settings to its files, or to wherever its output is."""
 
-import gc
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
@@ -19,6 +17,7 @@ from pregao.feeds.registry import is_served, load_publishing_system
 from pregao.model.errors import ConfigurationError
 from pregao.model.local_time import local_midnight_ns
 from pregao.model.streams import Stream
+from pregao.simulator.collector import calm_collector
 from pregao.simulator.desks import Desks, books_of, clearing_of
 from pregao.simulator.driver import Driver, Task
 from pregao.simulator.fault_plan import AppliedFault, DayOfFaults
@@ -32,30 +31,6 @@ from pregao.simulator.routing import routing_of
 from pregao.simulator.served_days import ServedDays
 from pregao.simulator.settings import Settings, as_date, starts_week
 from pregao.simulator.venue import Venue, default_catalogue
-
-# The garbage collector while a simulation runs.
-#
-# A simulation keeps hundreds of thousands of orders, trades and updates for a while and makes hardly any
-# cycles: counting references frees nearly all of it. Collecting after every 700 new objects, as Python does
-# by itself, walks through the living again and again and finds nothing: three of ten seconds, measured.
-
-
-# Objects more before the young are looked through, and how many such rounds before the older ones are.
-_THRESHOLDS: Final = (100_000, 20, 50)
-
-
-@contextmanager
-def calm_collector() -> Iterator[None]:
-    """Collects seldom, and what is there already not at all."""
-    before = gc.get_threshold()
-    gc.freeze()
-    gc.set_threshold(*_THRESHOLDS)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-        gc.unfreeze()
-
 
 _BEFORE_MESSAGES = 6_000  # of the day before the first, so that there are orders to carry over
 _BRIEF_IN_SHORT_DAYS = 0.1  # of the orders

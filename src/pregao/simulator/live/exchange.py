@@ -18,6 +18,7 @@ from pregao.io.clock import WallClock
 from pregao.io.files import read_small_file
 from pregao.io.multicast import MulticastSender
 from pregao.model.channel_map import ChannelEntry, ChannelMap, ReplayerEntry, default_channels
+from pregao.simulator.collector import calm_collector
 from pregao.simulator.live.bonds import LiveBonds
 from pregao.simulator.live.channels import version_at
 from pregao.simulator.live.loop import LOG, LiveLoop, routes_of, sites_of
@@ -87,7 +88,8 @@ def run_exchange(
     settings: LiveSettings, catalogue: Catalogue, announce: Callable[[RunningExchange], None]
 ) -> None:
     """Until SIGINT or SIGTERM."""
-    asyncio.run(_serve(settings, catalogue, announce))
+    with calm_collector():
+        asyncio.run(_serve(settings, catalogue, announce))
 
 
 def _restored(
