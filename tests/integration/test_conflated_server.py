@@ -15,6 +15,7 @@ from pregao.feeds.publishing import SequencePoint
 from pregao.feeds.serving import SECOND_NS, SessionGrant, SessionLimits
 from pregao.model.streams import Stream
 from pregao.sessions.fix import SessionRecord
+from pregao.sessions.fix.events import RejectReceived
 from pregao.simulator.live.servers import (
     AllowHistory,
     CutSession,
@@ -286,6 +287,26 @@ def test_large_messages_of_one_delay_nobody(kind: str) -> None:
             assert loud.of(b"W") == loud.of(b"Y") == []
 
     play(use, TWO)
+
+
+@pytest.mark.parametrize(("count", "reason"), [("200000000", "16"), ("9" * 20, "6"), ("-1", "6")])
+def test_a_count_that_lies_costs_one_reject(count: str, reason: str) -> None:
+    """Nothing is made room for before it is there."""
+
+    async def use(exchange: LiveExchange) -> None:
+        client = await TcpClient().log_on(exchange.ports[0])
+        header = {34: 2, 49: "CLIENT", 52: client.clock.now_ns(), 56: "B3"}
+        told = {262: "A", 263: "1", 1021: 3, 146: [{48: str(exchange.security_id), 22: "8", 207: "BVMF"}]}
+        whole = Encoder(client.dictionary).message(b"V", header, told)
+        body = whole[whole.index(b"35=") : whole.rindex(b"10=")]
+        body = body.replace(b"146=1\x01", b"146=%b\x01" % count.encode())
+        data = b"8=FIX.4.4\x019=%d\x01" % len(body) + body
+        client.writer.write(data + b"10=%03d\x01" % (sum(data) % 256))
+        await client.until(lambda: any(isinstance(each, RejectReceived) for each in client.events))
+        (reject,) = [each.message for each in client.events if isinstance(each, RejectReceived)]
+        assert (reject.text(371), reject.text(373)) == ("146", reason)
+
+    play(use)
 
 
 def test_subscriptions_and_lists_are_counted() -> None:

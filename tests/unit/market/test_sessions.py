@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 from threading import Event
 
@@ -28,6 +29,7 @@ from pregao import (
 from pregao.captures.decode import decode_capture
 from pregao.captures.recorder import RecordSettings
 from pregao.cli.main import main
+from pregao.codecs.fix.compression import MAX_INFLATED, STEP
 from pregao.market.sessions import open_session, record_session, session_system_of
 from pregao.model.errors import ConfigurationError
 from tests.kits.conflated_server import ScriptedServer
@@ -176,6 +178,29 @@ def test_bytes_that_are_no_session_are_named(tmp_path):
             )
             (first, *_) = [event for event in seen if isinstance(event, SessionEnded)]
             assert first.reason.startswith("fix-deflate")
+
+
+def test_a_bomb_is_stopped_after_its_bound_and_named(tmp_path):
+    """What a thousand bytes become is taken in steps, up to a bound (4.1)."""
+    deflater = zlib.compressobj()
+    bomb = deflater.compress(bytes(2 * MAX_INFLATED)) + deflater.flush(zlib.Z_SYNC_FLUSH)
+    assert len(bomb) < MAX_INFLATED // 500
+
+    class Bomber(ScriptedServer):
+        def data_to_send(self) -> bytes:
+            super().data_to_send()
+            return bomb if self.session.record.connected else b""
+
+    with SocketServer(Bomber) as sockets:
+        config = session_file(tmp_path, sockets.port)
+        with Market.live(config, symbols=["PETR4"]) as market:
+            seen: list[object] = []
+            until(
+                lambda: any(isinstance(e, SessionEnded) for e in seen), lambda: seen.extend(market.poll(0.05))
+            )
+            (first, *_) = [event for event in seen if isinstance(event, SessionEnded)]
+            assert "fix-" in first.reason
+            assert 0 < market.health().sessions[0].counters["inflated_bytes"] <= MAX_INFLATED + STEP
 
 
 def test_which_file_is_a_session(tmp_path):
