@@ -63,8 +63,8 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--system", default=DEFAULT, metavar="NAME",
                         help="whose packets: a system's name or module:name (default: binary)")  # fmt: skip
     parser.add_argument(
-        "--schema", "--templates", metavar="XML",
-        help="a schema or template file of the system in place of the one built in",
+        "--schema", "--templates", "--dictionary", metavar="XML",
+        help="a schema, template file or dictionary (of QuickFIX's form) of the system in place of its own",
     )  # fmt: skip
     parser.add_argument(
         "--channels", metavar="TOML", help="channel configuration: which address is which stream"

@@ -1,6 +1,7 @@
 """Sessions in captures: our journals and dumps of the network, to their messages."""
 
 import json
+from importlib.resources import files
 from pathlib import Path
 from random import Random
 
@@ -218,3 +219,16 @@ def test_every_format(journal, kind, capsys):
         assert lines[0].startswith("8=FIX.4.4|9=")
         assert any("|270=10.58|" in line for line in lines)
     assert len(lines) >= 30
+
+
+def test_another_dictionary_names_messages_and_fields(journal, tmp_path, capsys):
+    """Of QuickFIX's form, as ours is."""
+    ours = (files("pregao.codecs.schemas") / "b3-fix44.xml").read_text(encoding="utf-8")
+    other = tmp_path / "other.xml"
+    other.write_text(ours.replace('"MDEntryPx"', '"PriceOfEntry"'), encoding="utf-8")
+    command = ["decode", "--system", "conflated", "--format", "json", "--no-progress", str(journal)]
+    assert main([*command, "--dictionary", str(other)]) == 0
+    renamed = capsys.readouterr().out
+    assert main(command) == 0
+    assert renamed == capsys.readouterr().out.replace('"MDEntryPx"', '"PriceOfEntry"')
+    assert "PriceOfEntry" in renamed
