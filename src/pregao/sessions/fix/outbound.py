@@ -112,11 +112,10 @@ class Outbound:
         return self._write(self._admin.body(msg_type, fields), now_ns, dict(header or {}))
 
     def application(self, body: Body, now_ns: int, header: Fields | None = None) -> int:
-        extra = dict(header or {})
-        number = self._write(body, now_ns, dict(extra))
-        stored = StoredMessage(body, now_ns, tuple(extra.items()))
-        self.record.store.forget_before(now_ns)
-        self.record.store.add(number, stored)
+        kept = tuple(header.items()) if header else ()
+        number, store = self._write(body, now_ns, dict(kept)), self.record.store
+        store.forget_before(now_ns)
+        store.add(number, StoredMessage(body, now_ns, kept))
         return number
 
     def resend(self, begin: int, end: int, now_ns: int) -> int:

@@ -9,6 +9,7 @@ must survive a restart (`Numbers`); bodies need not.
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from pregao.codecs.fix.bodies import Body
 from pregao.sessions.fix.states import SECOND
@@ -23,8 +24,7 @@ class Numbers:
     day: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredMessage:
+class StoredMessage(NamedTuple):
     body: Body
     sent_ns: int
     header: tuple[tuple[int, bytes], ...] = ()  # beside those of every message, as 97
