@@ -5,7 +5,8 @@ when it is done.
 
 A few tests that fail are run once more, alone, and both results are said: the machine has two noisy cores,
 and a process that got none of them for a while looks like one that hangs. More than a few are a broken tree,
-and are not tried again.
+and are not tried again. A half whose process died of a signal (once, with Arrow, in a pool that a test let
+go) has said nothing of the tests behind that place: it is run once more whole, and that it died is said.
 
 pytest-xdist 3.8.0 was measured instead (`-n 2 --dist loadgroup`: a group for Spark, one for the network, one
 for each other file), on 2,575 unit and receiving tests, two runs each within ten minutes on a machine that
@@ -54,6 +55,9 @@ def failed(number: int) -> list[str]:
 
 
 def once_more(number: int, status: int) -> int:
+    if status < 0:
+        print(f"DIED AT FIRST: half {number}, signal {-status}; run once more", flush=True)
+        status = subprocess.run(command(number, "--cache-clear", *HALVES[number]), check=False).returncode
     names = failed(number) if status == TESTS_FAILED else []
     if not 0 < len(names) <= FEW:
         return status

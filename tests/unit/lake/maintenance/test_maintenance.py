@@ -2,6 +2,7 @@
 
 import pickle
 from collections import Counter
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -37,10 +38,23 @@ from pregao.lake.tables.ledger import COMMITS, INTENTS
 from tests.unit.lake.kit import MONDAY, MONDAY_DATE, TUESDAY, KilledError, Kit
 from tests.unit.lake.kit import rows as table_rows
 
+# A pool must outlive all that was ever allocated from it, also what Arrow's threads or a circle of references
+# let go later: the process died where a test's own pool went with the test.
+_POOLS: list[pa.MemoryPool] = []
+
 
 @pytest.fixture
 def kit(tmp_path: Path) -> Kit:
     return Kit(tmp_path)
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Of Arrow: how much it has at once does not depend on who else wants the machine's cores."""
+    before = pa.cpu_count()
+    pa.set_cpu_count(1)
+    yield
+    pa.set_cpu_count(before)
 
 
 def on_disk(kit: Kit, table: str = "orders") -> int:
@@ -252,6 +266,7 @@ def test_what_has_no_instrument_is_cut_along_its_order(kit: Kit) -> None:
     assert all(one[1] < other[0] for one, other in pairwise(spans))
 
 
+@pytest.mark.usefixtures("one_thread")
 def test_memory_is_that_of_a_part_not_of_the_file(kit: Kit) -> None:
     """And of a row group of those that are read."""
     spread = [[index * 20 + number for index in range(6_000)] for number in range(20)]
@@ -260,6 +275,7 @@ def test_memory_is_that_of_a_part_not_of_the_file(kit: Kit) -> None:
 
     def peak(files: int, part_rows: int) -> int:
         before, pool = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
+        _POOLS.append(pool)
         pa.set_memory_pool(pool)
         try:
             some = SmallFiles("orders", group.files[:files])
