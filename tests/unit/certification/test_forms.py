@@ -1,6 +1,7 @@
 """The form that a run fills in: as JUnit XML, as a page, as a PDF, and its evidence as files."""
 
 import hashlib
+import inspect
 import re
 import sys
 from collections import Counter
@@ -10,6 +11,7 @@ from html.parser import HTMLParser
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from junitparser import JUnitXml
 from pypdf import PdfReader
 from pypdf.generic import ContentStream
 
+from pregao.certification import derived, judging, replay_judging
 from pregao.certification.desk import CertificationDesk
 from pregao.certification.report import RunFacts, count, form_pdf, junit, page, write_evidence
 from pregao.certification.report.reasons import reason_text
@@ -124,12 +127,33 @@ def test_pages_are_like_the_form_and_hold_the_evidence(tmp_path: Path) -> None:
             "C1 MBO notícia: esperado 'bid price', visto nenhum",
         ),
         ("B1.1 the client ended with status 7", "B1.1 o cliente terminou com status 7"),
+        (
+            "bid entries [(0, 6, 100, 100, 1)] sent, [] demanded",
+            "compra: enviado [(0, 6, 100, 100, 1)], exigido []",
+        ),
+        ("no message f 326=2 1174=101", "nenhuma mensagem f 326=2 1174=101"),
+        ("the snapshot has other offers than the book", "vendas do snapshot não são as do livro"),
+        ("the replayer sent 2 from 4 to 5 of 4 to 6", "o replayer enviou 2 de 4 a 5 de 4 a 6"),
         ("a sentence of nobody", "a sentence of nobody"),
     ],
 )
 def test_reasons_are_told_in_portuguese(english: str, portuguese: str) -> None:
     assert reason_text(english, "pt") == portuguese
     assert reason_text(english, "en") == english
+
+
+_FAULT = re.compile(r"yield (?:f?\"([^\"]+)\")|_faults\.append\(f\"([^\"]+)\"")
+
+
+@pytest.mark.parametrize("module", [judging, derived, replay_judging])
+def test_every_sentence_of_a_judge_has_its_portuguese(module: ModuleType) -> None:
+    """As the sources have them, with a number where they put something in."""
+    sentences = [one or other for one, other in _FAULT.findall(inspect.getsource(module))]
+    assert len(sentences) >= 3
+    for sentence in sentences:
+        english = re.sub(r"\{SIDE_WORDS[^}]*\}|\{word\}", "bid", sentence)
+        english = re.sub(r"\{[^}]*\}", "7", english)
+        assert reason_text(english, "pt") != english, english
 
 
 class _Ticks(HTMLParser):

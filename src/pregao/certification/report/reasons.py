@@ -1,4 +1,4 @@
-"""Why a box failed, in the language of the form: the comparator speaks English."""
+"""Why a box failed or is invalid, in the language of the form: the judges speak English."""
 
 import re
 from typing import Final
@@ -22,10 +22,31 @@ _SENTENCES: Final = (
     (r"the client closed its input or output$", "o cliente fechou sua entrada ou saída"),
     (r"the client never was quiet$", "o cliente nunca se calou"),
     (r"judged by hand$", "julgado por uma pessoa"),
+    # What the exchange itself missed.
+    (r"^(\w+) entries (.+) sent, (.+) demanded$", r"\1: enviado \2, exigido \3"),
+    (r"^trades (.+) sent, (.+) demanded$", r"negócios: enviado \1, exigido \2"),
+    (r"^(\w+) (.+) after the step, (.+) demanded$", r"\1: \2 depois do passo, exigido \3"),
+    (r"^(\w+) are not as demanded$", r"\1: não como exigido"),
+    (r"^the book is not as prepared$", "o livro não está como preparado"),
+    (r"^no message (.+)$", r"nenhuma mensagem \1"),
+    (r"^(\d+) legs traded, not (\d+)$", r"negócios em \1 pontas, não \2"),
+    (r"^a trade without (.+)$", r"um negócio sem \1"),
+    (r"^a message f that is not demanded: (.+)$", r"uma mensagem f que não é exigida: \1"),
+    (r"^the group's second instrument changed$", "o segundo instrumento do grupo mudou"),
+    (r"^no snapshot$", "nenhum snapshot"),
+    (r"^the snapshot lacks (.+)$", r"falta no snapshot \1"),
+    (r"^the snapshot has other (\w+) than the book$", r"\1 do snapshot não são as do livro"),
+    (r"^messages make other (\w+) than the exchange has$", r"\1 das mensagens não são as da bolsa"),
+    (r"^(\w+) order (\S+): (\w+) cannot be carried out$", r"\1, ordem \2: \3 não pode ser feito"),
+    (r"^the replayer sent no (.+)$", r"o replayer não enviou \1"),
+    (r"^the replayer sent another message as (\S+)$", r"o replayer enviou outra mensagem como \1"),
+    (r"^the replayer sent (.+) of (\S+) to (\S+)$", r"o replayer enviou \1 de \2 a \3"),
+    (r"^no incremental refresh is in the range$", "nenhum incremental refresh na faixa"),
     (r"a client that reads no commands cannot be asked for a replay$", "cliente sem comandos: não há replay"),
 )
 _WORDS: Final = {
     "second instrument": "segundo instrumento", "bid": "compra", "offer": "venda", "no row": "nenhuma linha",
+    "bids": "compras", "offers": "vendas",
     "price": "preço", "size": "quantidade", "orders": "ordens", "none": "nenhum", "book": "livro",
     "state": "estado", "phase": "fase", "own": "próprio", "session": "sessão", "event": "evento",
     "trades of legs": "negócios de pontas", "trades at": "negócios a", "trade": "negócio",
