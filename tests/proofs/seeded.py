@@ -20,6 +20,7 @@ from tests.proofs import (
     fast_replayer,
     fix_hostile,
     fuzz_fast,
+    guarded_memory,
     hostile_packets,
     impaired_days,
     kills,
@@ -153,8 +154,13 @@ CERTIFICATION = SeededProof(
     certification.NAME, len(certification.CASES), certification.cases, certification.run_case,
     summary=lambda _: {},
 )  # fmt: skip
+# One at a time: some of its tests have ports and processes of their own.
+GUARDED_MEMORY = SeededProof(
+    guarded_memory.NAME, len(guarded_memory.PLACES), guarded_memory.cases, guarded_memory.run_case, jobs=1,
+    summary=guarded_memory.summary,
+)  # fmt: skip
 ALL: tuple[SeededProof | PreparedProof, ...] = (
     FUZZ_FAST, FAST_IMPAIRED_DAYS, FAST_HOSTILE, FAST_REPLAYER, FAST_LIVE_DAYS, BOND_PRICES, CONFLATED_DAYS,
-    TRADEMATE_HOSTILE, SESSION_HOSTILE, CERTIFICATION,
+    TRADEMATE_HOSTILE, SESSION_HOSTILE, CERTIFICATION, GUARDED_MEMORY,
     IMPAIRED_DAYS, HOSTILE_PACKETS, FIX_HOSTILE, LIVE_DAYS, EXCHANGE_KILLS, KILLS, STREAM_KILLS, LAKE_YEAR,
 )  # fmt: skip
