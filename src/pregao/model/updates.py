@@ -1,6 +1,8 @@
 """Updates of orders, books and trades, and of statistics, imbalances and bands.
 `pregao.model.events` has all kinds, and what their numbers mean."""
 
+from dataclasses import field
+
 from pregao.model.market import (
     Action,
     Aggressor,
@@ -117,6 +119,7 @@ class TradeBusted:
     session: Session
     transact_ns: int
     implied: bool = False
+    forward: bool = field(default=False, compare=False)  # a termo; Binary UMDF does not tell it of a bust
 
 
 @record

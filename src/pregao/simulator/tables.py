@@ -71,7 +71,7 @@ class TruthTable:
                 write_statistics=False,
             )  # fmt: skip
         table = pa.Table.from_batches(self._batches, self._schema)
-        self._writer.write_table(table, row_group_size=table.num_rows)
+        self._writer.write_table(table, row_group_size=max(table.num_rows, 1))  # it may be empty
         self._batches.clear()
         self._held = 0
 

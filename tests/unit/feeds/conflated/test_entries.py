@@ -96,6 +96,10 @@ CASES: dict[str, tuple[e.Update, dict[int, bytes]]] = {
         e.TradeBusted(ID, 10, 240_100, 300, DATE, Session.REGULAR, START),
         fields("269=2|279=2") | TRADED | E,
     ),
+    "termo busted": (
+        e.TradeBusted(ID, 10, 240_100, 300, DATE, Session.REGULAR, START, forward=True),
+        fields("269=2|279=2|1500=T") | TRADED,
+    ),
     "exchange last": (
         e.LastTrade(ID, 10, 240_100, 300, DATE, Session.REGULAR, TradeCondition.NONE, START),
         fields("269=2|279=0|270=24.01|271=300|277=U") | E,

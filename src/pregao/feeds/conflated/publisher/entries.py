@@ -199,7 +199,7 @@ def trade_entry(trade: e.Trade, figures: Figures) -> Entry:
 def bust_entry(trade: e.TradeBusted) -> Entry:
     entry = head(Action.DELETE, b"2", trade.security_id, trade.transact_ns)
     entry |= {
-        1500: ELECTRONIC, 270: price_text(trade.price), 271: b"%d" % trade.size,
+        1500: TERMO if trade.forward else ELECTRONIC, 270: price_text(trade.price), 271: b"%d" % trade.size,
         37016: date_text(trade.trade_date), 37017: entry[273], 1003: b"%d" % trade.trade_id,
     }  # fmt: skip
     if trade.session is Session.NON_REGULAR:
