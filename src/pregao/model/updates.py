@@ -165,6 +165,7 @@ class OpeningPrice:
     time_ns: int
     origin: PriceOrigin = PriceOrigin.DAILY
     action: Action = Action.NEW
+    interest_rate: int | None = field(default=None, compare=False)  # of a termo; Binary UMDF has none
 
 
 @record
@@ -187,6 +188,8 @@ class ClosingPrice:
     time_ns: int
     origin: PriceOrigin
     last_trade_date: int | None = None
+    # Of the day before: how it was adjusted (PriceAdjustmentMethod); Binary UMDF does not tell it.
+    adjustment: int | None = field(default=None, compare=False)
 
 
 @record
