@@ -214,6 +214,9 @@ def test_who_does_not_read_is_cut_and_nobody_waits_for_it(limits: SessionLimits)
                 await asyncio.sleep(0.05)
         assert sorted(waits)[5] < 2 * SECOND_NS
         assert [each.comp_id for each in exchange.servers.servers[0].connections] == ["CLIENT"]
+        deaf.writer.transport.resume_reading()  # type: ignore[union-attr]
+        await deaf.until_closed()
+        assert "Messages are not taken" in deaf.last_words, "35=5 is the last that it gets"
 
     grants = (SessionGrant("CLIENT"), SessionGrant("OTHER", limits=limits))
     play(use, serving(replace(ANY_PORT, grants=grants), compress=False))
@@ -305,6 +308,26 @@ def test_a_count_that_lies_costs_one_reject(count: str, reason: str) -> None:
         await client.until(lambda: any(isinstance(each, RejectReceived) for each in client.events))
         (reject,) = [each.message for each in client.events if isinstance(each, RejectReceived)]
         assert (reject.text(371), reject.text(373)) == ("146", reason)
+
+    play(use)
+
+
+def test_groups_are_nested_no_deeper_than_the_dictionary_has_them() -> None:
+    """A group within itself, again and again, is one reject; the session goes on."""
+
+    async def use(exchange: LiveExchange) -> None:
+        client = await TcpClient().log_on(exchange.ports[0])
+        whole = Encoder(client.dictionary).message(
+            b"y", {34: 2, 49: "CLIENT", 52: client.clock.now_ns(), 56: "B3"}, {320: "A"}
+        )
+        body = whole[whole.index(b"35=") : whole.rindex(b"10=")] + b"146=1\x0155=A\x01" * 5_000
+        data = b"8=FIX.4.4\x019=%d\x01" % len(body) + body
+        client.session.record.numbers.next_out = 3
+        client.writer.write(data + b"10=%03d\x01" % (sum(data) % 256))
+        await client.until(lambda: any(isinstance(each, RejectReceived) for each in client.events))
+        (reject,) = [each.message for each in client.events if isinstance(each, RejectReceived)]
+        assert (reject.text(45), reject.text(372)) == ("2", "y")
+        await client.subscribe(exchange.security_id)
 
     play(use)
 

@@ -91,6 +91,19 @@ def test_every_session_has_a_journal_with_everything(day: tuple[Simulation, Path
     assert bodies[0] == bodies[1]
 
 
+def test_every_kind_of_entry_happens_in_a_day(day: tuple[Simulation, Path]) -> None:
+    """7.8, with index values, lending, volatilities and totals; 269=J needs a fault, and none is sent."""
+    _, out = day
+    messages = [each for each in parsed(journals(out)[0]) if each.msg_type in (b"X", b"W")]
+    told = {(entry[269], entry.get(1500, b"E")) for each in messages for entry in each.group(268)}
+    assert told >= {
+        *((kind, b"E") for kind in (b"0", b"1", b"2", b"4", b"5", b"7", b"8", b"9", b"A", b"B", b"C")),
+        *((kind, b"E") for kind in (b"c", b"g", b"h", b"v")),
+        *((kind, b"L") for kind in (b"0", b"1", b"2", b"B", b"C")),
+        *((kind, b"N") for kind in (b"3", b"4", b"5", b"6", b"7", b"8", b"D")), (b"6", b"A"),
+    }  # fmt: skip
+
+
 def test_trades_of_the_journal_are_the_engines(day: tuple[Simulation, Path]) -> None:
     _, out = day
     told = {

@@ -159,7 +159,7 @@ def _last(truth: InstrumentTruth) -> e.LastTrade:
 
 
 def _without_times(update: Any) -> tuple[Any, ...]:
-    values = [getattr(update, f.name) for f in fields(update) if f.name not in _TIMES]
+    values = [getattr(update, f.name) for f in fields(update) if f.compare and f.name not in _TIMES]
     return type(update).__name__, *values
 
 

@@ -104,7 +104,7 @@ def _origin(row: RowFields) -> PriceOrigin:
 def _opening(row: RowFields) -> e.OpeningPrice:
     return e.OpeningPrice(
         row.security_id, row.price, wide(row.fine), row.trade_date, row.time_ns, _origin(row),
-        _member(Action, row.action),
+        _member(Action, row.action), wide(row.other),
     )  # fmt: skip
 
 
@@ -117,8 +117,9 @@ def _theoretical(row: RowFields) -> e.TheoreticalPrice:
 
 def _closing(row: RowFields) -> e.ClosingPrice:
     return e.ClosingPrice(
-        row.security_id, row.fine, row.trade_date, row.time_ns, _origin(row), wide(row.other)
-    )
+        row.security_id, row.fine, row.trade_date, row.time_ns, _origin(row), wide(row.other),
+        row.detail - 1 if row.detail else None,
+    )  # fmt: skip
 
 
 def _high(row: RowFields) -> e.HighPrice:

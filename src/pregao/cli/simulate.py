@@ -47,6 +47,9 @@ by the exchange itself:
   burst=2x1000@11:00    so often so many orders within 20 ms
   contingency=13:00     A, B and their loops fall silent for good, C takes over (implies
                         --contingency); +10m: for so long
+of systems that are served:
+  session=3xcut@?       all connections break in the middle of a message
+  session=stop@12:00+40s  the primary server stops for a while, clients go to the standby
   Times are local; ? is any by the seed, and `loop` of a reset the middle of a snapshot
   loop; 3x before a feed or kind: so often (reset=3xbook@?). A, B and C are incremental
   feeds, I and S the definitions and snapshots, BI and BS the same on feed B (fast only),

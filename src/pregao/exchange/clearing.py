@@ -166,7 +166,7 @@ class Clearing:
         return e.LendingOffer(
             security_id, Action.NEW, side, self._ids, rate, size, 1, now_ns, random.choice(_FIRMS),
             trade_date + random.randrange(10, 90), random.choice((0, 1, 2)),
-            random.choice((None, True, False)),
+            random.choice((None, True, False)), all_or_nothing=self._ids % 5 == 0,
         )  # fmt: skip
 
     def _contract(self, book: LendingBook, now_ns: int, trade_date: int) -> _Events:

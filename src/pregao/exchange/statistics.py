@@ -36,6 +36,7 @@ class SessionStatistics:
         "low",
         "opening",
         "opening_now",
+        "opening_rate",
         "published",
         "settled_net",
         "swing",
@@ -58,6 +59,7 @@ class SessionStatistics:
         self._settled: tuple[int | None, int | None, int | None, Trade | None] = (None, None, None, None)
         self.last_settled_id = 0  # tradeIDs rise
         self.opening: int | None = None
+        self.opening_rate: int | None = None  # of a termo
         self.high: int | None = None
         self.low: int | None = None
         self.last: Trade | None = None
@@ -105,7 +107,7 @@ class SessionStatistics:
         swing = self.swing
         self.swing = (price, price) if swing is None else (min(swing[0], price), max(swing[1], price))
         if self.opening is None and can_open(trade.sub_type):
-            self.opening, self.opening_now = price, True
+            self.opening, self.opening_now, self.opening_rate = price, True, trade.interest_rate
 
     def _settle(self, trade: Trade) -> None:
         """The oldest trade can no longer be taken back."""
@@ -140,6 +142,10 @@ class SessionStatistics:
         for trade in self.trades.values():
             found = _with(found, trade)
         self.opening, self.high, self.low, self.last = found
+        if self._settled[0] is None:  # else what opened cannot be taken back
+            opened = (each for each in self.trades.values() if forms_price(each.sub_type, each.condition))
+            rates = (each.interest_rate for each in opened if can_open(each.sub_type))
+            self.opening_rate = next(rates, None)
 
     def publish(self, security_id: int, session: Session, trade_date: int, now_ns: int) -> list[Update]:
         """What an event that traded tells last: the prices that changed, then the totals."""
@@ -177,7 +183,9 @@ class SessionStatistics:
             if action is Action.NEW and self.closing_fine is not None:
                 net = price * _FINER - self.closing_fine
             updates.append(
-                OpeningPrice(security_id, price, net, trade_date, now_ns, _ORIGINS[session], action)
+                OpeningPrice(
+                    security_id, price, net, trade_date, now_ns, _ORIGINS[session], action, self.opening_rate
+                )
             )
         if self.high != high:
             price, action = _published_as(self.high, high)
@@ -192,8 +200,11 @@ class SessionStatistics:
         if self.opening is not None:
             net = None if self.closing_fine is None else self.opening * _FINER - self.closing_fine
             updates.append(
-                OpeningPrice(security_id, self.opening, net, trade_date, now_ns, _ORIGINS[session])
-            )
+                OpeningPrice(
+                    security_id, self.opening, net, trade_date, now_ns, _ORIGINS[session], Action.NEW,
+                    self.opening_rate,
+                )
+            )  # fmt: skip
         if self.high is not None and self.low is not None:
             updates.append(HighPrice(security_id, self.high, trade_date, now_ns))
             updates.append(LowPrice(security_id, self.low, trade_date, now_ns))

@@ -67,7 +67,7 @@ def manual_trade(command: ManualTrade, transaction: Transaction) -> Rejection | 
 def _bust(trade: Trade, now_ns: int) -> TradeBusted:
     return TradeBusted(
         trade.security_id, trade.trade_id, trade.price, trade.size, trade.trade_date, trade.session, now_ns,
-        trade.implied,
+        trade.implied, trade.forward,
     )  # fmt: skip
 
 

@@ -134,9 +134,10 @@ class TradeFigures:
         volume = self._volumes[security_id] = self._volumes.get(security_id, 0) + trade.size
         closing = self._closings.get(security_id)
         net = None if closing is None else trade.price * _FINER - closing
-        return Figures(volume, net, self._tick(security_id, trade.price))
+        return Figures(volume, net, self.tick(security_id, trade.price))
 
-    def _tick(self, security_id: int, price: int) -> Tick | None:
+    def tick(self, security_id: int, price: int) -> Tick | None:
+        """Where the price, or the value of an index, went."""
         before = self._prices.get(security_id)
         self._prices[security_id] = price
         if before is not None and price != before:

@@ -214,6 +214,7 @@ class News(LibraryEvent):
     language: str | None
     url: str | None
     complete: bool
+    related: tuple[int, ...] = ()  # securityIDs, where it concerns several instruments
 
     def __str__(self) -> str:
         about = f"{printable(self.symbol)} " if self.symbol else ""

@@ -24,6 +24,7 @@ class LendingOffer:
     early_termination: int | None = None
     certified: bool | None = None
     recovery: bool = False
+    all_or_nothing: bool | None = None
 
 
 @record

@@ -70,6 +70,7 @@ class Governance(IntEnum):
     NONE = 0
     LEVEL_1 = 1
     LEVEL_2 = 2
+    LEVEL_3 = 3
     NEW_MARKET = 4
     MAIS = 5
     SOMA = 6
@@ -108,8 +109,12 @@ class Leg:
 
 @dataclass(frozen=True, slots=True)
 class Underlying:
+    """`index_percent` and `index_quantity`, in ten-thousandths, are of the members of an index."""
+
     security_id: int
     symbol: str
+    index_percent: int | None = None
+    index_quantity: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +123,30 @@ class Attribute:
 
     type: int
     value: str
+
+
+@dataclass(frozen=True, slots=True)
+class TickRule:
+    """The increment of prices from `start` to `end`, in ten-thousandths."""
+
+    start: int | None
+    end: int | None
+    increment: int | None
+    kind: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListingTerms:
+    """What few instruments have and PUMA Conflated has room for (its 7.4.2). Dates are days since 1970."""
+
+    maturity_day: int | None = None  # of the month: daily options
+    maturity_week: int | None = None  # of the month: weekly options
+    settlement_month: tuple[int, int] | None = None
+    dated_date: int | None = None  # activation, if not the date of issue
+    start_date: int | None = None  # of a financing deal
+    end_date: int | None = None
+    corporate_action: int | None = None  # number of an event of the company
+    tick_rules: tuple[TickRule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +225,7 @@ class Instrument:
     price_exponent: int = PRICE_EXPONENT
     size_exponent: int = 0
     bond: BondTerms | None = None  # of bonds, as they are listed
+    terms: ListingTerms | None = None
 
     @property
     def scale(self) -> Scale:

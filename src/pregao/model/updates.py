@@ -1,6 +1,8 @@
 """Updates of orders, books and trades, and of statistics, imbalances and bands.
 `pregao.model.events` has all kinds, and what their numbers mean."""
 
+from dataclasses import field
+
 from pregao.model.market import (
     Action,
     Aggressor,
@@ -117,6 +119,7 @@ class TradeBusted:
     session: Session
     transact_ns: int
     implied: bool = False
+    forward: bool = field(default=False, compare=False)  # a termo; Binary UMDF does not tell it of a bust
 
 
 @record
@@ -162,6 +165,7 @@ class OpeningPrice:
     time_ns: int
     origin: PriceOrigin = PriceOrigin.DAILY
     action: Action = Action.NEW
+    interest_rate: int | None = field(default=None, compare=False)  # of a termo; Binary UMDF has none
 
 
 @record
@@ -184,6 +188,8 @@ class ClosingPrice:
     time_ns: int
     origin: PriceOrigin
     last_trade_date: int | None = None
+    # Of the day before: how it was adjusted (PriceAdjustmentMethod); Binary UMDF does not tell it.
+    adjustment: int | None = field(default=None, compare=False)
 
 
 @record

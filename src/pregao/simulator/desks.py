@@ -100,6 +100,7 @@ def _standing(offer: e.LendingOffer, position: int) -> e.LendingOffer:
     return e.LendingOffer(
         offer.security_id, offer.action, offer.side, offer.order_id, offer.rate, offer.size, position,
         offer.time_ns, offer.firm, offer.expires, offer.early_termination, offer.certified,
+        all_or_nothing=offer.all_or_nothing,
     )  # fmt: skip
 
 

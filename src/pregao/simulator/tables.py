@@ -18,7 +18,9 @@ from pregao.model.instruments import Instrument
 ROWS = 4_096  # made into Arrow at a time: objects that die young cost least
 _ROW_GROUP_BYTES = 16 << 20
 _STRINGS = frozenset(("group", "exchange", "headline", "text", "language", "url", "symbol", "stream"))
-_FLAGS = frozenset(("implied", "recovery", "forward", "complete", "certified", "is_intention"))
+_FLAGS = frozenset(
+    ("implied", "recovery", "forward", "complete", "certified", "is_intention", "all_or_nothing")
+)
 _PLACE = ("channel", "event", "seq_version", "seq_num", "msg_index")
 
 # A definition's instrument is in the instrument list; here is what tells which.
@@ -33,6 +35,7 @@ _GETTERS: dict[type, tuple[tuple[str, ...], Callable[[Any], Any]]] = {
     ),
     e.ChannelWasReset: (("time_ns",), lambda update: (update.time_ns,)),  # its channel is in its place
 }
+_UNTOLD = frozenset(("related",))  # our exchange's news concern one instrument or none
 _RENAMED = {"event": "cause"}  # of a phase or state: `event` is the number of the event here
 
 Row = tuple[Any, ...]
@@ -71,7 +74,7 @@ class TruthTable:
                 write_statistics=False,
             )  # fmt: skip
         table = pa.Table.from_batches(self._batches, self._schema)
-        self._writer.write_table(table, row_group_size=table.num_rows)
+        self._writer.write_table(table, row_group_size=max(table.num_rows, 1))  # it may be empty
         self._batches.clear()
         self._held = 0
 
@@ -143,7 +146,7 @@ def table_name(kind: type) -> str:
 
 
 def _fields_of(kind: Any) -> tuple[tuple[str, ...], Callable[[Any], Any]]:
-    names = tuple(field.name for field in fields(kind))
+    names = tuple(field.name for field in fields(kind) if field.name not in _UNTOLD)
     return tuple(_RENAMED.get(name, name) for name in names), attrgetter(*names)
 
 
@@ -173,7 +176,8 @@ _LEG = pa.struct(
     [("security_id", pa.int64()), ("symbol", pa.string()), ("side", pa.int8()), ("ratio", pa.int64())]
 )
 _UNDERLYING = pa.struct([("security_id", pa.int64()), ("symbol", pa.string())])
-_NAMES = [field.name for field in fields(Instrument) if field.name not in ("legs", "underlyings", "maturity")]
+_OTHERWISE = ("legs", "underlyings", "maturity", "terms")  # no instrument of ours has the last
+_NAMES = [field.name for field in fields(Instrument) if field.name not in _OTHERWISE]
 
 
 def instrument_table(folder: Path, instruments: Sequence[Instrument]) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from pregao.exchange.catalogues.rules import Catalogue
+from pregao.exchange.catalogues.rules import Catalogue, Index, IndexMember, ListedInstrument
 from pregao.exchange.clearing import Clearing, index_instrument
 from pregao.exchange.desk import Desk
 from pregao.exchange.engine import Engine
@@ -23,13 +23,14 @@ from pregao.model.events import (
     Update,
 )
 from pregao.model.instruments import Instrument, Product, SecurityType, Underlying
-from pregao.model.market import PriceKind
+from pregao.model.market import PRICE_SCALE, PriceKind
 from pregao.simulator.desks import standing_offers
 from pregao.simulator.routing import Routing
 from pregao.simulator.venue import BookView, ChannelBooks, Resting
 
 _CHANNEL: Final = 0
 _LOANS: Final = 90_000_000_000  # from the id of a share to that of its loans
+_WHOLE: Final = 1_000_000  # an index, in ten-thousandths of a percentage point
 _SECURITY_LOAN: Final = 1_110  # SecuritySubType
 _LENDING: Final = (LendingOffer, LendingContract, LendingInterest)
 _CASH: Final = (Product.EQUITY, Product.CORPORATE)
@@ -50,7 +51,10 @@ class WholeMarket(ChannelBooks):
         """`clearing` has the loans; None: there are none. `lending_beside`: they have no ids of their own,
         but those of their shares."""
         super().__init__(_CHANNEL, catalogue, Routing(catalogue, lambda _: (_CHANNEL,)), engine, desk)
-        self._indices = [index_instrument(each) for each in catalogue.indices]
+        self._indices = [
+            replace(index_instrument(each), underlyings=composition(each, catalogue))
+            for each in catalogue.indices
+        ]
         self._lent = {} if clearing is None else clearing.lent
         named = () if lending_beside else self._lent
         self._loans = {each: loan_instrument(catalogue.by_id[each].instrument) for each in named}
@@ -89,6 +93,19 @@ class WholeMarket(ChannelBooks):
 
 def _is_of_loan(update: Update) -> bool:
     return isinstance(update, _LENDING) or (isinstance(update, StreamTotals) and update.stream == "L")
+
+
+def composition(index: Index, catalogue: Catalogue) -> tuple[Underlying, ...]:
+    """The members of an index, with their share of it at its closing value and the quantity that is."""
+    total = sum(each.weight for each in index.members)
+    return tuple(_member(index, each, total, catalogue.by_id[each.security_id]) for each in index.members)
+
+
+def _member(index: Index, member: IndexMember, total: int, listed: ListedInstrument) -> Underlying:
+    points = index.closing * member.weight
+    quantity = points * PRICE_SCALE // (total * listed.closing) if listed.closing else None
+    percent = member.weight * _WHOLE // total
+    return Underlying(member.security_id, listed.instrument.symbol, percent, quantity)
 
 
 def loan_instrument(share: Instrument) -> Instrument:

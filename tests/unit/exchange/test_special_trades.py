@@ -260,6 +260,14 @@ def test_a_bust_counts_again_and_tells_what_changed() -> None:
     assert desk.submit(c.BustTrade(99, A, 20)).rejection == Rejection(R.UNKNOWN_TRADE)
 
 
+def test_a_bust_says_that_its_trade_was_a_forward() -> None:
+    desk = Desk(stock(A), stock(TERMO, security_type=SecurityType.FORWARD))
+    desk.submit(c.ForwardTrade(9, TERMO, 10, P, 1, 2, cash_security_id=A, cash_price=P))
+    for security_id, is_forward in ((TERMO, True), (A, False)):
+        (busted,) = of(TradeBusted, only_event(desk.submit(c.BustTrade(99, security_id, 10))))
+        assert busted.forward is is_forward
+
+
 def test_a_bust_on_a_later_date_changes_no_statistics() -> None:
     desk = traded(20)
     market = desk.engine.market(A)

@@ -165,6 +165,17 @@ def test_a_book_that_is_told_again_is_not_believed_until_it_has_been(session):
     assert levels(session.book, Side.BUY) == [(100_100, 7, 1), (100_000, 5, 1)]
 
 
+def test_a_reset_empties_every_book_of_its_instrument(session):
+    """6 and 7.8.2: 269=J names an instrument and no stream (1500), so the book of its loans goes too."""
+    loan = bid(1, b"1.25", 100, _1500=b"L")
+    session.tell(snapshot(bid(1, b"10", 5), loan))
+    session.tell(incremental({269: b"J"}))
+    assert levels(session.book, Side.BUY) == levels(session.handler.book("PETR4", "L"), Side.BUY) == []
+    session.tell(incremental(bid(1, b"10", 5, _276=b"R"), {**loan, 276: b"R"}))
+    assert levels(session.book, Side.BUY) == [(100_000, 5, 1)]
+    assert levels(session.handler.book("PETR4", "L"), Side.BUY) == [(12_500, 100, 1)]
+
+
 def test_a_book_that_is_told_again_in_silence_is_believed_after_two_ticks(session):
     session.tell(snapshot(bid(1, b"10", 5)))
     session.tell(incremental({269: b"J"}, bid(1, b"10", 5, _276=b"R")))

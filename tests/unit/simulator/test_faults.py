@@ -10,7 +10,7 @@ from pregao.feeds.binary.packets import PacketHeader
 from pregao.feeds.binary.system import BINARY
 from pregao.model.errors import ConfigurationError
 from pregao.model.streams import Feed, Stream
-from pregao.simulator.fault_plan import AppliedFault, DayOfFaults, FaultFile, FaultList
+from pregao.simulator.fault_plan import ROWS, AppliedFault, DayOfFaults, FaultFile, FaultList
 from pregao.simulator.faults import (
     ANY_TIME,
     IN_LOOP,
@@ -192,6 +192,18 @@ def test_log_is_a_table(tmp_path: Path) -> None:
     assert table.slice(0, 1).to_pylist() == [deed._asdict()]
     assert table.schema.metadata[b"spec"] == b"loss=5%"
     assert [path.name for path in tmp_path.iterdir()] == ["faults.parquet"]
+
+
+def test_a_log_of_a_day_without_faults_is_a_table_too(tmp_path: Path) -> None:
+    """A short day may lose nothing, and one with exactly as many faults as are written at once ends empty."""
+    FaultFile(tmp_path / "none.parquet", "loss=0.001%", 7).close()
+    table = pq.read_table(tmp_path / "none.parquet")
+    assert (table.num_rows, table.schema.metadata[b"spec"]) == (0, b"loss=0.001%")
+    log = FaultFile(tmp_path / "full.parquet", "loss=5%", 7)
+    for _ in range(ROWS):
+        log.note(AppliedFault("2026-11-16", "loss", 84, "B", "incremental", 1, 17, MIDNIGHT))
+    log.close()
+    assert pq.read_table(tmp_path / "full.parquet").num_rows == ROWS
 
 
 def test_a_log_that_is_not_whole_leaves_nothing(tmp_path: Path) -> None:

@@ -12,10 +12,12 @@ from pregao.model.instruments import (
     Governance,
     Instrument,
     Leg,
+    ListingTerms,
     Payout,
     PriceMethod,
     Product,
     SecurityType,
+    TickRule,
     TradeType,
     Underlying,
 )
@@ -25,10 +27,12 @@ from pregao.model.rows import NULL
 _ACTIONS: Final = {b"A": DefinitionAction.ADD, b"M": DefinitionAction.MODIFY, b"D": DefinitionAction.DELETE}
 _ISIN, _CLEARING = b"4", b"H"  # 456
 _TRADE_TYPES, _GOOD_TILL = b"24", b"34"  # 871
+_NO_TERMS: Final = ListingTerms()
 _ODD_LOT, _ROUND_LOT = b"1", b"2"  # 1093
 _GOVERNANCE: Final = {
     b"N1": Governance.LEVEL_1,
     b"N2": Governance.LEVEL_2,
+    b"N3": Governance.LEVEL_3,
     b"NM": Governance.NEW_MARKET,
     b"MA": Governance.MAIS,
     b"MB": Governance.SOMA,
@@ -59,7 +63,7 @@ def definition_of(entry: Entry, channel: int) -> Definition | None:
         is_put=None if put is None else put == b"0",
         is_american=None if exercise is None else exercise == b"1",
         issue_date=max(0, _whole(days_of(entry, 225), 0)), maturity_date=_optional(days_of(entry, 541)),
-        maturity=_maturity(text_of(entry, 200)), shares_issued=_optional(quantity(entry, 7595)),
+        maturity=_month(_month_year(entry, 200)), shares_issued=_optional(quantity(entry, 7595)),
         is_odd_lot=set(lots) == {_ODD_LOT}, accepts_gt=_accepts_good_till(entry),
         implied=text_of(entry, 1144) == b"1", user_defined=text_of(entry, 1377) == b"1",
         legs=tuple(_leg(leg) for leg in _group(entry, 555)), underlyings=_underlyings(entry),
@@ -67,7 +71,7 @@ def definition_of(entry: Entry, channel: int) -> Definition | None:
         governance=_GOVERNANCE.get(text_of(entry, 37011) or b""), payout=_payout(text_of(entry, 1482)),
         is_buy_back=text_of(entry, 37015) == b"8", clearing_id=_clearing_id(entry),
         settlement_days=_settlement_days(text_of(entry, 63)),
-        settlement_date=_optional(days_of(entry, 64)), trade_types=_trade_types(entry),
+        settlement_date=_optional(days_of(entry, 64)), trade_types=_trade_types(entry), terms=_terms(entry),
     )  # fmt: skip
     return Definition(instrument, action)
 
@@ -121,12 +125,32 @@ def _clearing_id(entry: Entry) -> int | None:
     return None if told is None else _optional(number_of(told.encode("latin-1")))
 
 
-def _maturity(text: bytes | None) -> tuple[int, int] | None:
+def _month_year(entry: Entry, tag: int) -> MonthYear | None:
+    text = text_of(entry, tag)
     try:
-        found: MonthYear | None = None if text is None else parse_month_year(text)
+        return None if text is None else parse_month_year(text)
     except ValueFormatError:
         return None
+
+
+def _month(found: MonthYear | None) -> tuple[int, int] | None:
     return None if found is None else (found.year, found.month)
+
+
+def _terms(entry: Entry) -> ListingTerms | None:
+    """None: it has nothing but what all have."""
+    matures = _month_year(entry, 200)
+    found = ListingTerms(
+        None if matures is None else matures.day, None if matures is None else matures.week,
+        _month(_month_year(entry, 667)), *(_optional(days_of(entry, tag)) for tag in (873, 916, 917)),
+        _optional(number_of(text_of(entry, 37010))), tuple(_tick_rule(each) for each in _group(entry, 1205)),
+    )  # fmt: skip
+    return None if found == _NO_TERMS else found
+
+
+def _tick_rule(rule: Entry) -> TickRule:
+    start, end, increment = (_optional(scaled(rule, tag, PRICE_EXPONENT)) for tag in (1206, 1207, 1208))
+    return TickRule(start, end, increment, _optional(number_of(text_of(rule, 1209))))
 
 
 def _accepts_good_till(entry: Entry) -> bool:
@@ -148,7 +172,13 @@ def _leg(leg: Entry) -> Leg:
 
 
 def _underlyings(entry: Entry) -> tuple[Underlying, ...]:
-    return tuple(Underlying(_natural(each, 309), _text(each, 311)) for each in _group(entry, 711))
+    return tuple(
+        Underlying(
+            _natural(each, 309), _text(each, 311),
+            *(_optional(scaled(each, tag, PRICE_EXPONENT)) for tag in (6919, 37021)),
+        )
+        for each in _group(entry, 711)
+    )  # fmt: skip
 
 
 def _price_method(text: bytes | None) -> PriceMethod | None:
@@ -172,7 +202,7 @@ def _settlement_days(text: bytes | None) -> int | None:
 
 class ConflatedNewsDesk:
     """A news is one message of several lines (7.5.6): there is nothing to wait for. One that names several
-    instruments is of the first; `related` has all."""
+    instruments is of the first; `News.related` has all."""
 
     def __init__(self, dictionary: Dictionary) -> None:
         self._dictionary = dictionary
@@ -180,7 +210,7 @@ class ConflatedNewsDesk:
     def receive(self, message: bytes, now_ns: int) -> list[News]:
         parsed = parse_message(message, self._dictionary)
         body, encoding = parsed.body, parsed.text(347)
-        related = [_natural(each, 48) for each in _group(body, 146)]
+        related = tuple(_natural(each, 48) for each in _group(body, 146))
         told_ns = timestamp_of(body, 42)
         if told_ns == NULL:
             told_ns = timestamp_of(parsed.header, 52)
@@ -194,6 +224,7 @@ class ConflatedNewsDesk:
                 language=_text(body, 1474) or None,
                 url=_text(body, 149) or None,
                 security_id=related[0] if related else None,
+                related=related if len(related) > 1 else (),
             )
         ]
 

@@ -1,5 +1,6 @@
 """Books every 380 ms (6.6): what is told at a tick, and that it is enough."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -193,6 +194,29 @@ def test_a_book_that_is_rebuilt_is_told_at_once() -> None:
     pass_time(feed, 2000)
     assert len(recorder.told) == before
     assert all(276 not in entry for entry in read_body_of_snapshot(feed))
+
+
+@pytest.mark.parametrize("by_level", [False, True])
+def test_a_reset_tells_loans_again_too(by_level: bool) -> None:
+    """6 and 7.8.2: 269=J has no 1500, so listeners empty every book of the instrument."""
+    serving = ServingSettings(price_depth=by_level)
+    feed = ConflatedFeed(StillMarket(), serving, DICTIONARY, now_ns=START)
+    recorder, lent = Recorder(feed), ClientBook(stream=b"L")
+    loan = e.LendingOffer(PETR4.security_id, NEW, SELL, 9, 20_000, 100, 1, START, 3, 20_775)
+    play(feed, [(0, e.Event((loan,))), step(0, NEW, BUY, 1, 2400, 100)], 380)
+    later = replace(loan, order_id=10, time_ns=START + 400 * MS)
+    play(feed, [(400, e.Event((later,)))], 400)
+    feed.reset_book(PETR4.security_id, START + 450 * MS)
+    *_, (time, entries) = recorder.refreshes(is_book=True, by_level=by_level)
+    assert time == START + 450 * MS
+    again = [(entry[269], entry.get(1500), entry[276]) for entry in entries[1:]]
+    assert (entries[0][269], again) == (b"J", [(b"1", b"L", b"R")])
+    if not by_level:  # what was not told before stays for its tick
+        pass_time(feed, 800)
+        for _, told_now in recorder.refreshes(is_book=True):
+            for entry in told_now:
+                lent.apply(entry)
+        assert [order_id for _, order_id in lent.orders] == [b"9", b"10"]
 
 
 def read_body_of_snapshot(feed: ConflatedFeed) -> list[dict[int, Any]]:

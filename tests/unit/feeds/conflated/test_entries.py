@@ -96,6 +96,10 @@ CASES: dict[str, tuple[e.Update, dict[int, bytes]]] = {
         e.TradeBusted(ID, 10, 240_100, 300, DATE, Session.REGULAR, START),
         fields("269=2|279=2") | TRADED | E,
     ),
+    "termo busted": (
+        e.TradeBusted(ID, 10, 240_100, 300, DATE, Session.REGULAR, START, forward=True),
+        fields("269=2|279=2|1500=T") | TRADED,
+    ),
     "exchange last": (
         e.LastTrade(ID, 10, 240_100, 300, DATE, Session.REGULAR, TradeCondition.NONE, START),
         fields("269=2|279=0|270=24.01|271=300|277=U") | E,
@@ -103,6 +107,10 @@ CASES: dict[str, tuple[e.Update, dict[int, bytes]]] = {
     "opening": (
         e.OpeningPrice(ID, 240_000, 12_345_678, DATE, START),
         fields("269=4|279=0|270=24.00|286=0|451=0.12345678") | E,
+    ),
+    "opening of a termo": (
+        e.OpeningPrice(ID, 240_000, None, DATE, START, interest_rate=150),
+        fields("269=4|279=0|270=24.00|286=0|37014=0.0150") | E,
     ),
     "opening gone": (
         e.OpeningPrice(ID, 240_000, None, DATE, START, action=Action.DELETE),
@@ -123,6 +131,10 @@ CASES: dict[str, tuple[e.Update, dict[int, bytes]]] = {
     "closing before": (
         e.ClosingPrice(ID, 24_00000000, DATE, START, PriceOrigin.PREVIOUS_DAY, DATE - 1),
         fields("269=5|279=0|270=24.00|286=4|9325=20261116|37013=0") | E,
+    ),
+    "closing adjusted": (
+        e.ClosingPrice(ID, 24_00000000, DATE, START, PriceOrigin.PREVIOUS_DAY, DATE - 1, 3),
+        fields("269=5|279=0|270=24.00|286=4|9325=20261116|37013=3") | E,
     ),
     "settlement": (
         e.SettlementPrice(ID, 240_000, DATE, START, PriceOrigin.SESSION, SettlementKind.THEORETICAL),
@@ -164,6 +176,18 @@ CASES: dict[str, tuple[e.Update, dict[int, bytes]]] = {
         e.LendingOffer(ID, Action.NEW, Side.SELL, 9, 20_000, 100, 1, START, 3, DATE + 1, 2, True),
         fields(
             "269=1|279=0|1500=L|37=9|270=2.00|271=100|289=3|432=20261118|37016=20261117|37017=12:00:00.000|37019=2|37023=0"
+        ),
+    ),
+    "lending offer, all or nothing": (
+        e.LendingOffer(ID, Action.NEW, Side.BUY, 9, 20_000, 100, 1, START, 3, DATE + 1, all_or_nothing=True),
+        fields(
+            "269=0|279=0|1500=L|37=9|270=2.00|271=100|276=AN|288=3|432=20261118|37016=20261117|37017=12:00:00.000"
+        ),
+    ),
+    "lending offer, limited": (
+        e.LendingOffer(ID, Action.NEW, Side.BUY, 9, 20_000, 100, 1, START, 3, DATE + 1, all_or_nothing=False),
+        fields(
+            "269=0|279=0|1500=L|37=9|270=2.00|271=100|276=LM|288=3|432=20261118|37016=20261117|37017=12:00:00.000"
         ),
     ),
     "order": (
@@ -221,6 +245,7 @@ def test_an_index_has_its_own_stream() -> None:
     assert {entry[1500] for entry in entries} == {b"N"}
     assert [(entry[279], entry.get(37100)) for entry in entries[:2]] == [(b"0", b"1"), (b"1", b"2")]
     assert 423 not in entries[3]
+    assert [entry.get(274) for entry in entries[:2]] == [None, b"0"], "where the value went (7.8.4)"
     assert entries[4][711] == [{309: b"200001", 305: b"8", 308: b"BVMF", 810: b"24.00", 37018: b"1"}]
     assert entries[4][37100] == b"4"
 

@@ -1,10 +1,11 @@
 """Requests of 7.4 to 7.7 over sessions in memory: answers, and each code of an error."""
 
+import zlib
 from typing import Any
 
 import pytest
 
-from pregao.codecs.fix import FixMessage
+from pregao.codecs.fix import Encoder, FixMessage, parse_message
 from pregao.codecs.fix.formats import format_timestamp
 from pregao.exchange.commands import BustTrade, CrossOrder, NewOrder
 from pregao.exchange.control import (
@@ -18,10 +19,11 @@ from pregao.exchange.control import (
     StartAuction,
 )
 from pregao.feeds.serving import Permissions, SessionGrant, SessionLimits
+from pregao.model import events as e
 from pregao.model.instruments import Instrument
 from pregao.model.market import Phase, Session, Side
 from pregao.sessions.fix.events import ConnectionCut, LoggedOut, RejectReceived
-from tests.kits.conflated import MS, SECOND, Client, ClientBook, Engine, small_catalogue
+from tests.kits.conflated import DICTIONARY, MS, SECOND, Client, ClientBook, Engine, small_catalogue
 
 TICK = 380 * MS
 
@@ -45,6 +47,29 @@ def results(messages: list[FixMessage]) -> list[tuple[bytes, str]]:
 
 def entries(messages: list[FixMessage], msg_type: bytes = b"X") -> list[dict[int, Any]]:
     return [entry for each in messages if each.msg_type == msg_type for entry in each.group(268)]
+
+
+def test_a_new_trading_day_begins_at_one_on_both_sides() -> None:
+    """4.4.1: the first logon of a day has 34=1, though nobody says 141=Y; on the same day it is too low."""
+    engine, client = logged_on()
+    client.ask(b"UTOTQ", {262: "T", 263: "1"})
+    client.connection.disconnected(engine.now_ns)
+
+    def log_on_with_one() -> FixMessage | None:
+        connection = client.server.accept("127.0.0.1", engine.now_ns)
+        assert connection is not None
+        header = {34: 1, 49: "CLIENT", 52: engine.now_ns, 56: "B3"}
+        connection.receive(Encoder(DICTIONARY).message(b"A", header, {98: 0, 108: 30}), engine.now_ns)
+        data = connection.data_to_send()
+        plain = zlib.decompressobj().decompress(data)
+        return parse_message(plain, DICTIONARY) if plain else None
+
+    assert log_on_with_one() is None
+    later = e.PhaseChanged("01", "BVMF", Session.REGULAR, Phase.OPEN, None, engine.feed.trade_date + 1, 1)
+    engine.feed.publish(e.Event((later,)), engine.now_ns)
+    answer = log_on_with_one()
+    assert answer is not None
+    assert (answer.msg_type, answer.text(34), answer.text(141)) == (b"A", "1", "")
 
 
 # Security lists

@@ -80,13 +80,19 @@ class PublishedBooks:
 
     # Whole books
 
-    def again(self, security_id: int, *, by_level: bool) -> list[n.Entry]:
-        """The orders of a book that was emptied, or its levels, with 276=R (7.8.2)."""
+    def again(self, security_id: int, *, by_level: bool) -> Iterator[n.Entry]:
+        """The orders of a book that was emptied, or its levels, with 276=R (7.8.2). Loans too: 269=J has no
+        1500, and so empties every book of an instrument (6)."""
         if by_level:
-            levels = self._levels.published(security_id)
-            return [n.level_entry(replace(each, recovery=True)) for each in levels]
-        bids, offers = self.orders.published(security_id)
-        return [n.order_entry(replace(each, recovery=True), Action.NEW) for each in (*bids, *offers)]
+            for level in self._levels.published(security_id):
+                yield n.level_entry(replace(level, recovery=True))
+            for level in self._lending_levels.published(security_id):
+                yield n.level_entry(replace(level, recovery=True), lending=True)
+            return
+        for order in _both(self.orders.published(security_id)):
+            yield n.order_entry(replace(order, recovery=True), Action.NEW)
+        for offer in _both(self._offers.published(security_id)):
+            yield n.lending_entry(replace(offer, recovery=True), Action.NEW)
 
     def entries(self, security_id: int, *, by_level: bool) -> Iterator[n.Entry]:
         """Of 35=W."""

@@ -22,6 +22,7 @@ from pregao.feeds.conflated.publisher.entries import (
     settlement_entry,
     theoretical_entry,
 )
+from pregao.feeds.publishers import Tick
 from pregao.model import events as e
 from pregao.model.market import Action
 
@@ -88,10 +89,12 @@ def _volatility(update: e.VolatilityPrice) -> Entry:
     return entry if update.delta_fine is None else entry | {811: fine_text(update.delta_fine)}
 
 
-def _index_value(update: e.IndexValue) -> Entry:
+def index_entry(update: e.IndexValue, tick: Tick | None = None) -> Entry:
+    """274 is where the value went, against the one before it."""
     action = Action.NEW if update.sequence == 1 else Action.CHANGE
     entry = head(action, b"3", update.security_id, update.time_ns)
-    return entry | {1500: INDEX, 270: price_text(update.value), 37100: b"%d" % update.sequence}
+    entry |= {1500: INDEX, 270: price_text(update.value), 37100: b"%d" % update.sequence}
+    return entry if tick is None else entry | {274: b"%d" % tick}
 
 
 def _composite(update: e.CompositePrice) -> Entry:
@@ -119,5 +122,5 @@ STATISTICS: Final[dict[type, Callable[[Any], Entry]]] = {
     e.Imbalance: imbalance_entry, e.OpenInterest: open_interest_entry, e.PriceBand: price_band_entry,
     e.QuantityBand: quantity_band_entry, e.LendingContract: _lending_contract,
     e.LendingInterest: _lending_interest, e.StreamTotals: _stream_totals, e.VolatilityPrice: _volatility,
-    e.IndexValue: _index_value, e.CompositePrice: _composite,
+    e.IndexValue: index_entry, e.CompositePrice: _composite,
 }  # fmt: skip

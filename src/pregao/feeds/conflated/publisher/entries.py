@@ -126,9 +126,16 @@ def lending_entry(offer: e.LendingOffer, action: Action, previous_size: int | No
         entry[37019] = b"%d" % offer.early_termination
     if offer.certified is not None:
         entry[37023] = b"%d" % (not offer.certified)
-    if offer.recovery:
-        entry[276] = b"R"
+    if letters := _quote_conditions(offer):
+        entry[276] = letters
     return entry
+
+
+def _quote_conditions(offer: e.LendingOffer) -> bytes:
+    letters = [b"R"] if offer.recovery else []
+    if offer.all_or_nothing is not None:
+        letters.append(b"AN" if offer.all_or_nothing else b"LM")
+    return b" ".join(letters)
 
 
 def level_entry(level: e.LevelUpdate, *, lending: bool = False) -> Entry:
@@ -199,7 +206,7 @@ def trade_entry(trade: e.Trade, figures: Figures) -> Entry:
 def bust_entry(trade: e.TradeBusted) -> Entry:
     entry = head(Action.DELETE, b"2", trade.security_id, trade.transact_ns)
     entry |= {
-        1500: ELECTRONIC, 270: price_text(trade.price), 271: b"%d" % trade.size,
+        1500: TERMO if trade.forward else ELECTRONIC, 270: price_text(trade.price), 271: b"%d" % trade.size,
         37016: date_text(trade.trade_date), 37017: entry[273], 1003: b"%d" % trade.trade_id,
     }  # fmt: skip
     if trade.session is Session.NON_REGULAR:
@@ -248,6 +255,8 @@ def opening_entry(update: e.OpeningPrice) -> Entry:
     entry[270] = price_text(update.price)
     if update.net_change_fine is not None:
         entry[451] = fine_text(update.net_change_fine)
+    if update.interest_rate is not None:
+        entry[37014] = price_text(update.interest_rate)
     return entry
 
 
@@ -265,7 +274,7 @@ def closing_entry(update: e.ClosingPrice) -> Entry:
     entry = head(Action.NEW, b"5", update.security_id, update.time_ns)
     entry |= {1500: ELECTRONIC, 270: fine_text(update.price_fine), 286: _CLOSINGS.get(update.origin, b"0")}
     if update.origin is PriceOrigin.PREVIOUS_DAY:
-        entry[37013] = b"0"
+        entry[37013] = b"%d" % (update.adjustment or 0)
         if update.last_trade_date is not None:
             entry[9325] = date_text(update.last_trade_date)
     return entry

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pregao.codecs.fix import Dictionary, EncodedBody, Encoder
 from pregao.feeds.conflated.publisher import entries as n
 from pregao.feeds.conflated.publisher.books import PublishedBooks
-from pregao.feeds.conflated.publisher.desks import STATISTICS, of_index
+from pregao.feeds.conflated.publisher.desks import STATISTICS, index_entry, of_index
 from pregao.feeds.conflated.publisher.history import TotalsBoard, TradeHistory
 from pregao.feeds.conflated.publisher.listings import (
     UTF_8,
@@ -208,6 +208,8 @@ class ConflatedFeed:
             return [n.vwap_entry(update), n.volume_entry(update)]
         if isinstance(update, e.LastTrade):
             return [n.exchange_last_entry(update)]
+        if isinstance(update, e.IndexValue):
+            return [index_entry(update, self._figures.tick(update.security_id, update.value))]
         return [STATISTICS[type(update)](update)] if type(update) in STATISTICS else []
 
     def _change_status(self, update: e.PhaseChanged | e.StateChanged, now_ns: int) -> None:

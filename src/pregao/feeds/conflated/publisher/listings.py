@@ -16,8 +16,16 @@ from pregao.feeds.conflated.publisher.entries import (
     price_text,
 )
 from pregao.model import events as e
-from pregao.model.instruments import Governance, Instrument, Leg, TradeType
-from pregao.model.market import Action, DefinitionAction, Session, Side
+from pregao.model.instruments import (
+    Governance,
+    Instrument,
+    Leg,
+    ListingTerms,
+    TickRule,
+    TradeType,
+    Underlying,
+)
+from pregao.model.market import Action, DefinitionAction, Session, Side, StateEvent
 
 Fields = dict[int, Any]
 
@@ -29,10 +37,11 @@ _ROUND_LOT, _ODD_LOT = b"2", b"1"
 _TRADE_TYPES, _GT_ORDERS = b"24", b"34"
 _TOLD_TYPES: Final = (TradeType.ELECTRONIC, TradeType.BLOCK, TradeType.NEGOTIATED)  # that 872 has words for
 _BUY_BACK: Final = b"8"
+_SESSION_CHANGE: Final = b"%d" % StateEvent.SESSION_CHANGE
 _LAST_VALIDITY: Final = b"99991231-23:59:59.000"
 _GOVERNANCE: Final = {
-    Governance.LEVEL_1: b"N1", Governance.LEVEL_2: b"N2", Governance.NEW_MARKET: b"NM",
-    Governance.MAIS: b"MA", Governance.SOMA: b"MB", Governance.MAIS_2: b"M2",
+    Governance.LEVEL_1: b"N1", Governance.LEVEL_2: b"N2", Governance.LEVEL_3: b"N3",
+    Governance.NEW_MARKET: b"NM", Governance.MAIS: b"MA", Governance.SOMA: b"MB", Governance.MAIS_2: b"M2",
 }  # fmt: skip
 
 
@@ -53,16 +62,17 @@ def instrument_fields(
         1144: b"%d" % instrument.implied,
     }  # fmt: skip
     found |= _terms(instrument) | _quantities(instrument) | _groups(instrument)
+    found |= _rare_terms(instrument.terms or ListingTerms())
     return {tag: value for tag, value in found.items() if value is not None}
 
 
 def _terms(instrument: Instrument) -> Fields:
-    month, option = instrument.maturity, instrument.is_put is not None
+    option = instrument.is_put is not None
     return {
         6937: ascii_text(instrument.asset) if instrument.asset else None,
         7534: None if instrument.strategy_type is None else ascii_text(instrument.strategy_type),
         541: None if instrument.maturity_date is None else date_text(instrument.maturity_date),
-        200: None if month is None else b"%04d%02d" % month,
+        200: _maturity(instrument),
         202: None if instrument.strike is None else price_text(instrument.strike),
         947: None if instrument.strike is None else instrument.currency.encode("ascii"),
         1194: _number(instrument.is_american),
@@ -78,6 +88,34 @@ def _terms(instrument: Instrument) -> Fields:
         37015: _BUY_BACK if instrument.is_buy_back else None,
         7595: _number(instrument.shares_issued),
     }  # fmt: skip
+
+
+def _maturity(instrument: Instrument) -> bytes | None:
+    """Of options of a week or a day that too (YYYYMMW, YYYYMMDD)."""
+    if instrument.maturity is None:
+        return None
+    month, terms = b"%04d%02d" % instrument.maturity, instrument.terms or ListingTerms()
+    if terms.maturity_day is not None:
+        return month + b"%02d" % terms.maturity_day
+    return month if terms.maturity_week is None else month + b"%d" % terms.maturity_week
+
+
+def _rare_terms(terms: ListingTerms) -> Fields:
+    dates = {873: terms.dated_date, 916: terms.start_date, 917: terms.end_date}
+    found: Fields = {tag: date_text(days) for tag, days in dates.items() if days is not None}
+    if terms.settlement_month is not None:
+        found[667] = b"%04d%02d" % terms.settlement_month
+    if terms.corporate_action is not None:
+        found[37010] = b"%d" % terms.corporate_action
+    if terms.tick_rules:
+        found[1205] = [_tick_rule(each) for each in terms.tick_rules]
+    return found
+
+
+def _tick_rule(rule: TickRule) -> Fields:
+    prices = {1206: rule.start, 1207: rule.end, 1208: rule.increment}
+    found: Fields = {tag: price_text(value) for tag, value in prices.items() if value is not None}
+    return found if rule.kind is None else found | {1209: b"%d" % rule.kind}
 
 
 def _quantities(instrument: Instrument) -> Fields:
@@ -101,12 +139,17 @@ def _groups(instrument: Instrument) -> Fields:
         {871: _TRADE_TYPES, 872: b"%d" % each} for each in instrument.trade_types if each in _TOLD_TYPES
     ]
     attributes += [{871: _GT_ORDERS, 872: b"1"}] if instrument.accepts_gt else []
-    underlyings = [
-        {311: ascii_text(each.symbol), 309: b"%d" % each.security_id, 305: SOURCE, 308: MARKET}
-        for each in instrument.underlyings
-    ]
+    underlyings = [_underlying(each) for each in instrument.underlyings]
     legs = [_leg(leg) for leg in instrument.legs]
     return {454: others or None, 870: attributes or None, 711: underlyings or None, 555: legs or None}
+
+
+def _underlying(underlying: Underlying) -> Fields:
+    found: Fields = {
+        311: ascii_text(underlying.symbol), 309: b"%d" % underlying.security_id, 305: SOURCE, 308: MARKET,
+    }  # fmt: skip
+    of_index = {6919: underlying.index_percent, 37021: underlying.index_quantity}
+    return found | {tag: price_text(value) for tag, value in of_index.items() if value is not None}
 
 
 def _leg(leg: Leg) -> Fields:
@@ -160,10 +203,12 @@ def state_entry(state: e.StateChanged, phase: e.PhaseChanged | None) -> Entry:
     """269=c of 35=W: 326 of an instrument with a state of its own, 625 of one that follows its group."""
     entry = head(Action.NEW, b"c", state.security_id, state.transact_ns)
     if state.state is not None:
-        return entry | {326: b"%d" % state.state} | _status(state)
-    if phase is None:
-        return entry
-    return entry | {625: b"%d" % phase.phase} | _status(phase)
+        entry |= {326: b"%d" % state.state} | _status(state)
+    elif phase is not None:
+        entry |= {625: b"%d" % phase.phase} | _status(phase)
+    if entry.get(1174) == _SESSION_CHANGE:  # statistics that were told since must not be forgotten (7.8.14)
+        del entry[1174]
+    return entry
 
 
 # News
@@ -182,8 +227,9 @@ def news_fields(news: e.News) -> Fields:
     if not news.headline.isascii():
         encoded = news.headline.encode("utf-8")
         found |= {358: b"%d" % len(encoded), 359: encoded}
-    if news.security_id is not None:
-        found[146] = [{48: b"%d" % news.security_id, 22: SOURCE, 207: MARKET}]
+    related = news.related or (() if news.security_id is None else (news.security_id,))
+    if related:
+        found[146] = [{48: b"%d" % each, 22: SOURCE, 207: MARKET} for each in related]
     return found
 
 
