@@ -173,9 +173,10 @@ async def _climb(load: Load, events: Iterator[e.Event]) -> Row:
     return Row("trademate, events a second at which it breaks", float(broken), "events/s")
 
 
-def in_memory(seconds: int = 3) -> Row:
-    """Processor time of a second of the load without sockets: bytes are made for every session, and thrown
-    away. A machine that others use spoils the waits, and this much less."""
+def in_memory(seconds: int = 3) -> list[Row]:
+    """Processor time of a second of the load without sockets, and of the moments at which something leaves:
+    bytes are made for every session, and thrown away. A machine that others use spoils the waits, and this
+    much less. An event waits for its moment (20 ms at most) and for as long as that takes."""
     limits = SessionLimits(unread_bytes=64 << 20)
     names = [f"S{number:04}" for number in range(SESSIONS)]
     now_ns = start_ns = WallClock().now_ns()
@@ -186,18 +187,26 @@ def in_memory(seconds: int = 3) -> Row:
     for client in clients:
         client.ask(b"V", {262: "all", 263: "1"})
     octets, before = 0, 0.0
+    moments: list[float] = []
     for place, event in enumerate(day_events(RATE * (seconds + 1))[: RATE * (seconds + 1)]):
         if place == RATE:  # the first second warms up
             octets, before = 0, time.process_time()
+            moments.clear()
         now_ns = start_ns + place * 1_000_000_000 // RATE
         due_ns = feed.next_timeout()
         if due_ns is not None and due_ns <= now_ns:
+            began = time.process_time()
             feed.advance(now_ns)
             octets += sum(len(client.connection.data_to_send()) for client in clients)
+            moments.append(1e3 * (time.process_time() - began))
         feed.publish(event, now_ns)
     spent = (time.process_time() - before) / seconds
     assert octets > SESSIONS * 10_000
-    return Row("trademate, processor time of a second, without sockets", 100 * spent, "%", better="lower")
+    return [
+        Row("trademate, processor time of a second, without sockets", 100 * spent, "%", better="lower"),
+        _wait("processor time of a moment, without sockets, p50", percentile(moments, 0.5)),
+        _wait("processor time of a moment, without sockets, longest", max(moments)),
+    ]
 
 
 def _run(seconds: float, *, climb: bool) -> tuple[Load, dict[str, Any], float, list[Row]]:
@@ -225,7 +234,7 @@ def measure(seconds: float = SECONDS, *, climb: bool = True) -> list[Row]:
         Row("trademate, processor time of a second", 100 * spent, "%", better="lower"),
         Row("trademate, bytes to all readers", answer["bytes"] / 1e6 / seconds, "MB/s"),
         Row("trademate, memory of the server", memory_mb, "MB", bar=1024, better="lower"),
-        in_memory(),
+        *in_memory(),
         *rows,
     ]
 

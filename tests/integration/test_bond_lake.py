@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from pregao.cli.main import main
+from pregao.exchange.bonds.book import RateOrder
 from pregao.exchange.bonds.catalogue import load_default_bonds
 from pregao.lake.book_at import book_at
 from pregao.lake.build import Builder, BuildSettings
@@ -350,6 +351,18 @@ def test_nothing_is_found_wrong(day: Day) -> None:
 
 
 # Who builds, and who asks
+
+
+def test_rates_that_rank_as_prices(tmp_path: Path) -> None:
+    """`rate_order = "plain"`: quotes, depth and books come as that exchange ranks, and none of them is crossed."""
+    settings = BondDaySettings(tmp_path / "days", messages=900, seed=5, rate_order=RateOrder.PLAIN)
+    folder = simulate_bonds(settings).folders[0]
+    assert not build([folder], tmp_path / "lake", system="trademate-plain", derive=True).warnings
+    plain = Day(folder, Lake(tmp_path / "lake"))
+    test_quotes_are_best_levels_by_position(plain)
+    test_depth_is_that_of_the_book_at_the_end_of_an_interval(plain)
+    test_the_book_at_any_time(plain)
+    test_nothing_is_found_wrong(plain)
 
 
 def test_sessions_of_a_day_tell_the_same(day: Day) -> None:

@@ -13,6 +13,7 @@ from pregao.exchange.engine import CommandOutcome
 from pregao.feeds.conflated.publisher.feed import ConflatedFeed
 from pregao.feeds.conflated.server.connection import ServerConnection
 from pregao.feeds.conflated.server.server import ConflatedServer
+from pregao.feeds.fix.batches import Batch
 from pregao.feeds.fix.bulletins import Bulletin, Refresh
 from pregao.feeds.publishing import BookOrder
 from pregao.feeds.serving import ServingSettings, SessionGrant
@@ -71,8 +72,8 @@ class Recorder:
         self.told: list[tuple[int, Bulletin]] = []
         feed.audiences.append(self)
 
-    def deliver(self, bulletin: Bulletin, now_ns: int) -> None:
-        self.told.append((now_ns, bulletin))
+    def deliver(self, batch: Batch, now_ns: int) -> None:
+        self.told += [(now_ns, bulletin) for bulletin in batch.bulletins]
 
     def refreshes(self, *, is_book: bool, by_level: bool = False) -> list[tuple[int, list[dict[int, Any]]]]:
         """Times and entries of each 35=X."""

@@ -23,7 +23,9 @@ _OURS: Final = {"binary": "pregao.feeds.binary.system:BINARY", "fast": "pregao.f
 _SESSIONS: Final = {
     "conflated": "pregao.feeds.conflated.system:CONFLATED",
     "trademate": "pregao.feeds.trademate.system:TRADEMATE",
+    "trademate-plain": "pregao.feeds.trademate.system:TRADEMATE_PLAIN",
 }
+_PLAIN_RATES: Final = frozenset({"trademate-plain"})
 # What can be had of ours without the rest, which takes long to load.
 _IDENTITIES: Final = {
     "binary": "pregao.feeds.binary.identity:IDENTITY",
@@ -34,6 +36,7 @@ _DECODING: Final = {
     "fast": "pregao.feeds.fast.decoding:DECODING",
     "conflated": "pregao.feeds.fix.decoding:CONFLATED",
     "trademate": "pregao.feeds.fix.decoding:TRADEMATE",
+    "trademate-plain": "pregao.feeds.fix.decoding:TRADEMATE",
 }
 _SERVING: Final = {
     "conflated": "pregao.feeds.conflated.server.system:SERVING",
@@ -65,6 +68,12 @@ def load_system(name: str = DEFAULT) -> "MulticastSystem":
 def is_session_system(name: str) -> bool:
     """Whether it is one of ours that has sessions in the place of channels."""
     return name in _SESSIONS
+
+
+def ranks_rates_plainly(name: str) -> bool:
+    """Whether a system ranks rates as prices, the higher one being the better bid: an exchange's
+    `rate_order = "plain"`."""
+    return name in _PLAIN_RATES
 
 
 @cache

@@ -20,6 +20,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from pregao.exchange.bonds.book import RateOrder
 from pregao.exchange.bonds.catalogue import CHANNEL, BondCatalogue, load_default_bonds
 from pregao.exchange.bonds.day import BondDay
 from pregao.exchange.bonds.market import BondMarket
@@ -59,6 +60,7 @@ class BondDaySettings:
     messages: int = 2_000
     sessions: int = 1
     truth: bool = True
+    rate_order: RateOrder = RateOrder.MARKET
 
     def __post_init__(self) -> None:
         if not national_calendar().is_business_day(self.date):
@@ -153,7 +155,9 @@ def simulate_bonds(settings: BondDaySettings, catalogue: BondCatalogue | None = 
 
 def _play(settings: BondDaySettings, catalogue: BondCatalogue, day: date, summary: BondSummary) -> None:
     folder = settings.out / day.isoformat()
-    bond_day = BondDay(catalogue, day, seed=settings.seed, orders=settings.messages)
+    bond_day = BondDay(
+        catalogue, day, seed=settings.seed, orders=settings.messages, rate_order=settings.rate_order
+    )
     market, source = bond_day.market, _Source(catalogue, bond_day.market.floor.trade_date)
     truth = BondTruth(folder / "truth", market) if settings.truth else None
     salt = f"{settings.seed}/{day}".encode().ljust(16, b"-")[:16]

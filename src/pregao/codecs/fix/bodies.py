@@ -97,6 +97,10 @@ class MessageParts(NamedTuple):
     def join(self) -> bytes:
         return b"%b%b%b" % (self.head, self.body.data, self.tail)
 
+    def parts(self) -> "list[MessageParts]":
+        """As a run of messages has them (`runs.FramedRun`)."""
+        return [self]
+
     @property
     def size(self) -> int:
         return len(self.head) + self.body.size + len(self.tail)

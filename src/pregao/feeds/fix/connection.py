@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from pregao.codecs.fix import FixMessage
 from pregao.codecs.fix.bodies import Body
 from pregao.codecs.fix.compression import StreamDeflater
+from pregao.codecs.fix.runs import BodyRun
+from pregao.feeds.fix.batches import Batch
 from pregao.feeds.fix.bulletins import Bulletin, Listing, Notice, Refresh
 from pregao.feeds.fix.subscribers import Subscriber
 from pregao.feeds.serving import SECOND_NS, SessionGrant, SessionLimits
@@ -86,12 +88,10 @@ class FixConnection:
         self._take(self.session.receive(data, now_ns), now_ns)
 
     def data_to_send(self) -> bytes:
+        if self._deflater is None:
+            return self.session.data_to_send()
         messages = self.session.messages_to_send()
-        if not messages:
-            return b""
-        if self._deflater is not None:
-            return self._deflater.write(messages)
-        return b"".join([each.join() for each in messages])
+        return self._deflater.write(messages) if messages else b""
 
     def next_timeout(self) -> int | None:
         times = [time for time in (self.session.next_timeout(), self._again_ns) if time is not None]
@@ -139,16 +139,39 @@ class FixConnection:
             if self.wake is not None:
                 self.wake()
 
+    def _send_run(self, run: BodyRun, now_ns: int) -> None:
+        if run.bodies and self.session.core.is_live:
+            self.session.send_run(run, now_ns)
+            if self.wake is not None:
+                self.wake()
+
     # Books, and answers in their turn
 
-    def deliver(self, bulletin: Bulletin, now_ns: int) -> None:
-        """Something that all servers tell; books of ticks wait for the connection's turn."""
-        if isinstance(bulletin, Refresh):
-            if bulletin.is_book:
-                self._backlog.append(bulletin)
-                self._server.enqueue(self)
+    def deliver(self, batch: Batch, now_ns: int) -> None:
+        """What all servers tell at once."""
+        subscriber = self.subscriber
+        if batch.instruments is not None and batch.instruments <= subscriber.live:
+            self._send_run(batch.whole, now_ns)
+            return
+        bodies: list[Body] = []
+        for bulletin in batch.bulletins:
+            if isinstance(bulletin, Refresh) and not bulletin.is_book:
+                shares = subscriber.share(bulletin)
+                bodies += [self._server.outbox.body(bulletin, security_ids) for security_ids in shares]
+            elif isinstance(bulletin, Notice) and not bulletin.header:
+                if subscriber.wants(bulletin):
+                    bodies.append(bulletin.body)
             else:
-                self._refresh(bulletin, now_ns)
+                self._send_run(batch.run(bodies), now_ns)
+                bodies = []
+                self._tell(bulletin, now_ns)
+        self._send_run(batch.run(bodies), now_ns)
+
+    def _tell(self, bulletin: Bulletin, now_ns: int) -> None:
+        """One that goes by itself; books of ticks wait for the connection's turn."""
+        if isinstance(bulletin, Refresh):
+            self._backlog.append(bulletin)
+            self._server.enqueue(self)
         elif isinstance(bulletin, Notice):
             if self.subscriber.wants(bulletin):
                 self._send(bulletin.body, now_ns, dict(bulletin.header))

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from pregao.codecs.fix import Dictionary
-from pregao.feeds.fix.bulletins import Bulletin, Outbox
+from pregao.feeds.fix.batches import Batch
+from pregao.feeds.fix.bulletins import Outbox
 from pregao.feeds.fix.connection import FixConnection
 from pregao.feeds.serving import SECOND_NS, KeptNumbers, RunBeside, ServingSettings, SessionGrant
 from pregao.sessions.fix import MessageStore, SessionDirectory, SessionRecord, SessionSettings
@@ -25,7 +26,7 @@ _MOST_ADDRESSES: Final = 10_000  # of bad logons that are remembered
 class Audience(Protocol):
     """Who hears what a feed tells: a server."""
 
-    def deliver(self, bulletin: Bulletin, now_ns: int) -> None: ...
+    def deliver(self, batch: Batch, now_ns: int) -> None: ...
 
 
 class FixFeed(Protocol):
@@ -164,10 +165,10 @@ class FixServer(Generic[Connection]):
 
     # Who is served when
 
-    def deliver(self, bulletin: Bulletin, now_ns: int) -> None:
+    def deliver(self, batch: Batch, now_ns: int) -> None:
         self.now_ns = max(self.now_ns, now_ns)
         for connection in list(self._members):
-            connection.deliver(bulletin, now_ns)
+            connection.deliver(batch, now_ns)
 
     def enqueue(self, connection: Connection) -> None:
         if connection not in self._queued:

@@ -42,10 +42,11 @@ _OF_BOOKS: Final = (b"0", b"1", b"J")  # J empties a book in FIX; the text has n
 
 class TrademateReader(FixReader):
     """`bonds` are those that lists told, by id. `ranked_otherwise` counts orders that stand where our own
-    ranking would not have put them."""
+    ranking would not have put them. `plain_rates`: rates rank as prices do."""
 
-    def __init__(self, channel: int, dictionary: Dictionary) -> None:
+    def __init__(self, channel: int, dictionary: Dictionary, *, plain_rates: bool = False) -> None:
         super().__init__(channel, dictionary)
+        self._plain_rates = plain_rates
         self.bonds: dict[int, Bond] = {}
         self.ranked_otherwise = 0
         self._known_instruments: dict[int, tuple[int, PriceKind | None]] = {}  # with the exponent of sizes
@@ -110,7 +111,10 @@ class TrademateReader(FixReader):
             self._rank_differs(wrong, unit, 0, faults)
 
     def _is_rate(self, security_id: int, entry: Entry) -> bool:
-        """A book has one kind of prices: that of the definition, or of the entry where that says none."""
+        """Whether lower is better for a bid. A book has one kind of prices: that of the definition, or of the
+        entry where that says none."""
+        if self._plain_rates:
+            return False
         known = self._known_instruments.get(security_id)
         if known is not None and known[1] is not None:
             return known[1] in RATES

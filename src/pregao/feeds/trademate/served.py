@@ -9,6 +9,7 @@ from typing import Final
 
 from pregao.codecs.fix import Dictionary, Encoder
 from pregao.codecs.fix.bodies import EncodedEntries
+from pregao.feeds.fix.batches import Batch
 from pregao.feeds.fix.bulletins import ENTRIES, Bulletin, Listing, Notice, Outbox
 from pregao.feeds.fix.server import Audience
 from pregao.feeds.serving import BondSource, ServingSettings
@@ -82,9 +83,10 @@ class ServedBonds:
         self._tell(self.outbox.refreshes(entries, self.trade_date, is_book=True), now_ns)
 
     def _tell(self, bulletins: Iterable[Bulletin], now_ns: int) -> None:
-        for bulletin in bulletins:
+        batch = Batch(bulletins, self.outbox)
+        if batch.bulletins:
             for audience in self.audiences:
-                audience.deliver(bulletin, now_ns)
+                audience.deliver(batch, now_ns)
 
     def _wait(self, now_ns: int) -> None:
         if not self._flush_due_ns:

@@ -44,9 +44,8 @@ class NoNews:
 
 
 class Trademate(FixDecoding):
-    """`dictionary` None: the packaged one."""
+    """`dictionary` None: the packaged one. `plain_rates`: of an exchange that ranks rates as prices."""
 
-    name = "trademate"
     title = "Trademate"
     policy = RecoveryPolicy(
         tells_epochs=False,  # who listens counts logons
@@ -58,9 +57,10 @@ class Trademate(FixDecoding):
     )
     scale = Scale(BOND_EXPONENT, 0, None)
 
-    def __init__(self, dictionary: Dictionary | None = None) -> None:
+    def __init__(self, dictionary: Dictionary | None = None, *, plain_rates: bool = False) -> None:
         super().__init__(TRADEMATE_DICTIONARY)
-        self._dictionary = dictionary
+        self._dictionary, self._plain_rates = dictionary, plain_rates
+        self.name = "trademate-plain" if plain_rates else "trademate"
 
     @property
     def dictionary(self) -> Dictionary:
@@ -70,7 +70,7 @@ class Trademate(FixDecoding):
         return FixJournal(self.dictionary)
 
     def reader(self, channel: int) -> TrademateReader:
-        return TrademateReader(channel, self.dictionary)
+        return TrademateReader(channel, self.dictionary, plain_rates=self._plain_rates)
 
     def news_desk(self, channel: int) -> NoNews:
         return NoNews()
@@ -96,3 +96,4 @@ class Trademate(FixDecoding):
 
 
 TRADEMATE: Final = Trademate()
+TRADEMATE_PLAIN: Final = Trademate(plain_rates=True)

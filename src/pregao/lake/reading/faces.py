@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pregao.extras import name_missing_extra
-from pregao.feeds.registry import DEFAULT, load_system
+from pregao.feeds.registry import DEFAULT, load_system, ranks_rates_plainly
 from pregao.model.errors import ConfigurationError
 from pregao.model.fixed_income import RATES
 from pregao.model.rows import NULL, ROW, Flag, Kind
@@ -133,7 +133,7 @@ def _order_flags(table: Any, positions: Array, system: str) -> Array:
         with suppress(ConfigurationError):
             chosen = load_system(system)
     by_position: Array = np.where(positions > 0, _BY_POSITION, 0).astype(np.uint8)
-    if "price_kind" in table.schema.names:
+    if "price_kind" in table.schema.names and not ranks_rates_plainly(system):
         in_rates = pc.fill_null(pc.is_in(table["price_kind"].cast(pa.string()), pa.array(_RATES)), False)
         by_position |= np.where(in_rates.to_numpy() & (positions > 0), _IN_RATES, 0).astype(np.uint8)
     if not isinstance(chosen, OrderingSystem):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from pregao.books import layout as t
-from pregao.feeds.registry import load_tabled_system
+from pregao.feeds.registry import load_tabled_system, ranks_rates_plainly
 from pregao.lake.plan.index import Array
 from pregao.lake.slices.kernels.books import QUOTE_QUALITY
 from pregao.lake.slices.kernels.states import NUMBER_BITS
@@ -46,6 +46,7 @@ class CrossedBooks:
         self._machine = machine
         self._has_streams = load_tabled_system(machine.slice.system).policy.has_streams
         self._scales = {int(each["security_id"]): each for each in machine.slice.scales}
+        self._rates = () if ranks_rates_plainly(machine.slice.system) else RATES
         self._since: dict[int, CrossedStretch] = {}
         self._held: dict[int, Array] = {}  # quotes of crossed books: their state may be told in this moment
 
@@ -94,7 +95,7 @@ class CrossedBooks:
 
     def _is_rate(self, number: int) -> bool:
         scale = self._scales.get(self._machine.store.security_id(number))
-        return scale is not None and int(scale["kind"]) in RATES
+        return scale is not None and int(scale["kind"]) in self._rates
 
     def _release(self, number: int, state: list[int] | None) -> list[Array]:
         """What was held of an instrument. If its state is told at the same moment, it is in that state."""

@@ -7,6 +7,7 @@ from pregao.codecs.fix import Dictionary, EncodedBody, Encoder, FixMessage
 from pregao.codecs.fix.bodies import Body, MessageParts
 from pregao.codecs.fix.encoder import Fields
 from pregao.codecs.fix.formats import format_timestamp, format_value
+from pregao.codecs.fix.runs import BodyRun, FramedRun
 from pregao.sessions.fix.states import SessionSettings
 from pregao.sessions.fix.store import Numbers, SessionRecord, StoredMessage
 
@@ -92,12 +93,12 @@ class Outbound:
         self.unsent = 0
         self._encoder = Encoder(dictionary, by_tag=settings.by_tag)
         self._admin = Encoder(dictionary, by_tag=True)
-        self._messages: list[MessageParts] = []
+        self._messages: list[MessageParts | FramedRun] = []
         self._known_record: SessionRecord | None = None
         self._sender_text = self._target_text = self._time_text = b""
         self._known_time_ns: int | None = None
 
-    def take(self) -> list[MessageParts]:
+    def take(self) -> list[MessageParts | FramedRun]:
         """All that is to be sent, once."""
         messages, self._messages = self._messages, []
         self.unsent = 0
@@ -117,6 +118,26 @@ class Outbound:
         store.forget_before(now_ns)
         store.add(number, StoredMessage(body, now_ns, kept))
         return number
+
+    def application_run(self, run: BodyRun, now_ns: int, max_unsent: int) -> bool:
+        """Several at once; False where they must go one by one: their numbers are not equally long, or not
+        all of them may wait."""
+        record, first = self.record, self.record.numbers.next_out
+        if not run.bodies or not FramedRun.fits(run, first):
+            return False
+        if record is not self._known_record:
+            self._learn(record)
+        rest = b"\x01%b%b%b" % (self._sender_text, self._time(now_ns), self._target_text)
+        framed = FramedRun(run, first, self._encoder.dictionary.begin_string, rest)
+        if self.unsent + framed.size > max_unsent:
+            return False
+        record.numbers.next_out += len(run.bodies)
+        self._messages.append(framed)
+        self.unsent += framed.size
+        self.last_sent_ns = now_ns
+        record.store.forget_before(now_ns)
+        record.store.add_run(first, run.bodies, run.size, now_ns)
+        return True
 
     def resend(self, begin: int, end: int, now_ns: int) -> int:
         """Answer a request for these numbers: messages with 43=Y and 122, all between them as gap fills. How

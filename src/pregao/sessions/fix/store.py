@@ -1,14 +1,17 @@
 """What a session keeps beyond its connection: the numbers of both directions, and what may be asked for
 again.
 
-Messages are kept as encoded bodies, which sessions share: the same book update goes to hundreds of them. The
-store is bounded by count, bytes and age; what it has dropped is answered with a gap fill. Numbers are what
-must survive a restart (`Numbers`); bodies need not.
+Messages are kept as encoded bodies, which sessions share: the same book update goes to hundreds of them;
+those that were sent at once are one entry. The store is bounded by count, bytes and age; what it has
+dropped is answered with a gap fill. Numbers are what must survive a restart (`Numbers`); bodies need not.
 """
 
-from collections import OrderedDict
+from bisect import bisect_right
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
+from operator import attrgetter
 from typing import NamedTuple
 
 from pregao.codecs.fix.bodies import Body
@@ -30,49 +33,77 @@ class StoredMessage(NamedTuple):
     header: tuple[tuple[int, bytes], ...] = ()  # beside those of every message, as 97
 
 
+class _StoredRun(NamedTuple):
+    """Messages that were sent at once, with numbers that follow each other."""
+
+    first: int
+    bodies: tuple[Body, ...]
+    size: int
+    sent_ns: int
+    header: tuple[tuple[int, bytes], ...]
+
+
+_FIRST = attrgetter("first")
+
+
 @dataclass(slots=True)
 class MessageStore:
-    """Sent application messages by number, oldest first."""
+    """Sent application messages by number, oldest first. Numbers only grow."""
 
     max_count: int = 100_000
     max_bytes: int = 64 << 20
     max_age_ns: int = 3600 * SECOND
     size: int = 0
-    _messages: "OrderedDict[int, StoredMessage]" = field(default_factory=OrderedDict)
+    _runs: deque[_StoredRun] = field(default_factory=deque)
+    _count: int = 0
+    _dropped: int = 0  # messages of the oldest run
 
     def __len__(self) -> int:
-        return len(self._messages)
+        return self._count
 
     def add(self, number: int, message: StoredMessage) -> None:
-        self._messages[number] = message
-        self.size += message.body.size
-        while len(self._messages) > self.max_count or self.size > self.max_bytes:
+        body = message.body
+        self._add(_StoredRun(number, (body,), body.size, message.sent_ns, message.header))
+
+    def add_run(self, first: int, bodies: tuple[Body, ...], size: int, sent_ns: int) -> None:
+        """Several that were sent at once; `size` is that of all of them."""
+        self._add(_StoredRun(first, bodies, size, sent_ns, ()))
+
+    def _add(self, run: _StoredRun) -> None:
+        self._runs.append(run)
+        self._count += len(run.bodies)
+        self.size += run.size
+        while self._count > self.max_count or self.size > self.max_bytes:
             self._drop_oldest()
 
     def forget_before(self, now_ns: int) -> None:
         """Drop what is too old."""
-        while self._messages:
-            oldest = next(iter(self._messages.values()))
-            if now_ns - oldest.sent_ns <= self.max_age_ns:
-                return
+        runs = self._runs
+        while runs and now_ns - runs[0].sent_ns > self.max_age_ns:
             self._drop_oldest()
 
     def between(self, begin: int, end: int) -> Iterator[tuple[int, StoredMessage]]:
         """What is still there of a range, in order. Looks at what is stored, never at the range's length."""
-        if end - begin < len(self._messages):
-            for number in range(begin, end + 1):
-                if number in self._messages:
-                    yield number, self._messages[number]
-        else:
-            yield from ((n, m) for n, m in list(self._messages.items()) if begin <= n <= end)
+        begin = max(begin, self._runs[0].first + self._dropped) if self._runs else begin
+        start = max(bisect_right(self._runs, begin, key=_FIRST) - 1, 0)
+        stop = bisect_right(self._runs, end, key=_FIRST)
+        for run in list(islice(self._runs, start, stop)):
+            wanted = slice(max(begin - run.first, 0), max(end + 1 - run.first, 0))
+            for number, body in enumerate(run.bodies[wanted], run.first + wanted.start):
+                yield number, StoredMessage(body, run.sent_ns, run.header)
 
     def clear(self) -> None:
-        self._messages.clear()
-        self.size = 0
+        self._runs.clear()
+        self.size = self._count = self._dropped = 0
 
     def _drop_oldest(self) -> None:
-        _, message = self._messages.popitem(last=False)
-        self.size -= message.body.size
+        run = self._runs[0]
+        self.size -= run.bodies[self._dropped].size
+        self._count -= 1
+        self._dropped += 1
+        if self._dropped == len(run.bodies):
+            self._runs.popleft()
+            self._dropped = 0
 
 
 @dataclass(slots=True)

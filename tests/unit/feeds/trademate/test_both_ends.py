@@ -5,6 +5,9 @@ from random import Random
 
 import pytest
 
+from pregao.exchange.bonds.book import RateOrder
+from pregao.feeds.trademate.system import TRADEMATE_PLAIN
+from pregao.model.errors import Fault
 from pregao.model.market import State
 from pregao.recovery.instruments import BookStatus
 from pregao.sessions.fix import SessionState
@@ -28,6 +31,34 @@ def test_books_are_the_engines_after_every_message(conflate: bool, compress: boo
     assert most > 50
     assert ends.findings == []
     assert ends.client.status().counters["gaps"] == 0
+
+
+def test_rates_that_rank_as_prices() -> None:
+    """With the system's name that says so orders and levels are the engine's, and nothing is found."""
+    ends = BothEnds(3, orders=300, system=TRADEMATE_PLAIN, rate_order=RateOrder.PLAIN)
+    most = both = 0
+    while ends.step():
+        most = max(most, ends.check())
+        for bond in CATALOGUE:
+            number = bond.instrument.security_id
+            truth, book = ends.day.market.floor.listed[number], ends.handler.book(number)
+            if bond.is_rate and truth.told_state is State.OPEN and book.bids and book.offers:
+                assert (book.bids[0].price or 0) < (book.offers[0].price or 0)
+                both += 1
+    assert most > 50
+    assert both > 50
+    assert ends.findings == []
+
+
+def test_another_ranking_than_ours_is_reported_and_positions_decide() -> None:
+    """Who takes an exchange that ranks rates as prices for one that does not has its sides all the same."""
+    ends = BothEnds(3, orders=300, rate_order=RateOrder.PLAIN)
+    most = 0
+    while ends.step():
+        most = max(most, ends.check(levels_too=False))
+    assert most > 50
+    assert len(ends.findings) > 30
+    assert {each.what for each in ends.findings} == {Fault.FIX_RANKED_OTHERWISE.name}
 
 
 def test_rates_below_zero_and_fractions_are_in_the_books() -> None:

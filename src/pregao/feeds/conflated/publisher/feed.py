@@ -23,6 +23,7 @@ from pregao.feeds.conflated.publisher.listings import (
     status_fields,
 )
 from pregao.feeds.conflated.publisher.snapshots import Snapshots
+from pregao.feeds.fix.batches import Batch
 from pregao.feeds.fix.bulletins import ENTRIES, Bulletin, Listing, Notice, Outbox, Totals
 from pregao.feeds.fix.server import Audience
 from pregao.feeds.publishers import TradeFigures, orders_again
@@ -135,9 +136,10 @@ class ConflatedFeed:
         self._tell(levels, now_ns)
 
     def _tell(self, bulletins: Iterable[Bulletin], now_ns: int) -> None:
-        for bulletin in bulletins:
+        batch = Batch(bulletins, self.outbox)
+        if batch.bulletins:
             for audience in self.audiences:
-                audience.deliver(bulletin, now_ns)
+                audience.deliver(batch, now_ns)
 
     # Events
 

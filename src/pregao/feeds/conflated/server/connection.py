@@ -24,9 +24,9 @@ class ServerConnection(FixConnection):
         self._own, self._feed = server, server.feed
         self._next_id = 1
 
-    def deliver(self, bulletin: Bulletin, now_ns: int) -> None:
+    def _tell(self, bulletin: Bulletin, now_ns: int) -> None:
         if not isinstance(bulletin, Totals):
-            super().deliver(bulletin, now_ns)
+            super()._tell(bulletin, now_ns)
         elif self.subscriber.totals:
             self._send(bulletin.body, now_ns)
 
