@@ -22,7 +22,7 @@ _WRITTEN: Final = 1 << 13  # values of a field whose bytes are kept: dates, time
 Writer = Callable[[Any], bytes]
 
 
-class _Step(NamedTuple):
+class Step(NamedTuple):
     code: int
     name: str
     bit: int  # of the map, by value; 0: it has none
@@ -34,10 +34,10 @@ class _Step(NamedTuple):
     write_exponent: Writer | None = None
 
 
-class _Shape(NamedTuple):
+class Shape(NamedTuple):
     bits: int  # those that are set whatever the values are
     width: int
-    steps: tuple[_Step, ...]
+    steps: tuple[Step, ...]
     maps: dict[int, bytes]  # by bits
 
 
@@ -46,8 +46,8 @@ class EntryEncoder:
 
     def __init__(self, template: str, sequence: Sequence) -> None:
         self._template, self._sequence = template, sequence
-        self._shapes: dict[tuple[str, ...], _Shape | None] = {}
-        self._alone: dict[tuple[str, ...], _Shape | None] = {}
+        self._shapes: dict[tuple[str, ...], Shape | None] = {}
+        self._alone: dict[tuple[str, ...], Shape | None] = {}
 
     def encode(self, entries: Entries[Mapping[str, Any]]) -> bytes | None:
         """All entries, without their number; None: there is one that this cannot do."""
@@ -101,7 +101,7 @@ class EntryEncoder:
         return b"".join(parts)
 
     def _entry(
-        self, entry: Mapping[str, Any], shape: _Shape, state: dict[str, Any], parts: list[bytes]
+        self, entry: Mapping[str, Any], shape: Shape, state: dict[str, Any], parts: list[bytes]
     ) -> None:
         bits, place = shape.bits, len(parts)
         parts.append(b"")
@@ -138,13 +138,13 @@ class EntryEncoder:
                 state[name] = mantissa
         parts[place] = shape.maps.get(bits) or _map(bits, shape.width, shape.maps)
 
-    def _shape(self, entry: Mapping[str, Any]) -> _Shape | None:
+    def _shape(self, entry: Mapping[str, Any]) -> Shape | None:
         """What entries that have these fields come to."""
         unknown = entry.keys() - {each.name for each in self._sequence.instructions}
         if unknown:
             raise EncodeError("the template has no such field", message=self._template, field=min(unknown))
         bits = width = 0
-        steps: list[_Step] = []
+        steps: list[Step] = []
         for each in self._sequence.instructions:
             first = each.length if isinstance(each, Sequence) else each
             if isinstance(each, Sequence) and entry.get(each.name) is not None:
@@ -158,9 +158,9 @@ class EntryEncoder:
             steps += step
             bits |= sets << width
             width += _bits_of(first, absent=absent)
-        return _Shape(bits, width, tuple(_joined(steps)), {})
+        return Shape(bits, width, tuple(_joined(steps)), {})
 
-    def _step(self, each: Instruction, *, absent: bool, bit: int) -> tuple[list[_Step] | None, int]:
+    def _step(self, each: Instruction, *, absent: bool, bit: int) -> tuple[list[Step] | None, int]:
         if isinstance(each, SplitDecimal):
             if absent:
                 return self._step(each.exponent, absent=True, bit=bit)
@@ -177,17 +177,17 @@ class EntryEncoder:
             if operator is Operator.INCREMENT and each.type.is_signed:
                 return None, 0
             last = each.type.maximum if operator is Operator.INCREMENT else 0
-            return [_Step(_PREVIOUS, each.name, bit, _writer(each), _initial(each), each.optional, last)], 0
+            return [Step(_PREVIOUS, each.name, bit, _writer(each), _initial(each), each.optional, last)], 0
         if absent:
             if operator is Operator.DEFAULT and each.initial is None:
                 return [], 0
-            return [_Step(_FIXED, "", 0, bytes, NULL)], int(operator is Operator.DEFAULT)
+            return [Step(_FIXED, "", 0, bytes, NULL)], int(operator is Operator.DEFAULT)
         if operator is Operator.DELTA:
             if not each.type.is_integer:
                 return None, 0
-            return [_Step(_DELTA, each.name, 0, _wide(each.optional), each.initial or 0)], 0
+            return [Step(_DELTA, each.name, 0, _wide(each.optional), each.initial or 0)], 0
         code = _PLAIN if operator is Operator.NONE else _DEFAULT
-        return [_Step(code, each.name, bit, _writer(each), _initial(each))], 0
+        return [Step(code, each.name, bit, _writer(each), _initial(each))], 0
 
 
 def _map(bits: int, width: int, maps: dict[int, bytes]) -> bytes:
@@ -195,10 +195,10 @@ def _map(bits: int, width: int, maps: dict[int, bytes]) -> bytes:
     return known
 
 
-def _alone(shape: _Shape, entry: Mapping[str, Any]) -> _Shape:
+def _alone(shape: Shape, entry: Mapping[str, Any]) -> Shape:
     """The same of an entry before which nothing was sent: what it is compared with is known."""
     bits = shape.bits
-    steps: list[_Step] = []
+    steps: list[Step] = []
     for step in shape.steps:
         if step.code == _DELTA:
             steps.append(step._replace(code=_PLAIN, write=_shifted(step.write, step.initial)))
@@ -207,13 +207,13 @@ def _alone(shape: _Shape, entry: Mapping[str, Any]) -> _Shape:
         elif step.name not in entry:
             if step.initial is not None:
                 bits |= step.bit
-                steps.append(_Step(_FIXED, "", 0, bytes, NULL))
+                steps.append(Step(_FIXED, "", 0, bytes, NULL))
         elif step.initial is None:
             bits |= step.bit
             steps.append(step._replace(code=_PLAIN))
         else:
             steps.append(step._replace(code=_DEFAULT))
-    return _Shape(bits, shape.width, tuple(_joined(steps)), {})
+    return Shape(bits, shape.width, tuple(_joined(steps)), {})
 
 
 def _shifted(write: Writer, base: int) -> Writer:
@@ -227,23 +227,23 @@ def _bits_of(each: Field | SplitDecimal, *, absent: bool) -> int:
     return int(each.exponent.has_bit) + (0 if absent else int(each.mantissa.has_bit))
 
 
-def _decimal(each: SplitDecimal, bit: int) -> list[_Step] | None:
+def _decimal(each: SplitDecimal, bit: int) -> list[Step] | None:
     exponent, mantissa = each.exponent, each.mantissa
     if exponent.operator is not Operator.DEFAULT or mantissa.operator is not Operator.DELTA:
         return None
     at_exponent = exponent.initial if isinstance(exponent.initial, int) else None
     base = mantissa.initial if isinstance(mantissa.initial, int) else 0
     return [
-        _Step(
+        Step(
             _DECIMAL, each.name, bit, _wide(mantissa.optional), base, exponent_default=at_exponent,
             write_exponent=_writer(exponent),
         )
     ]  # fmt: skip
 
 
-def _joined(steps: list[_Step]) -> list[_Step]:
+def _joined(steps: list[Step]) -> list[Step]:
     """Bytes that are always the same and follow each other are one step."""
-    found: list[_Step] = []
+    found: list[Step] = []
     for step in steps:
         if found and step.code == found[-1].code == _FIXED:
             found[-1] = step._replace(initial=found[-1].initial + step.initial)

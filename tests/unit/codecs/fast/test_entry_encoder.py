@@ -1,4 +1,4 @@
-"""Entries by shape are the bytes that the encoder makes of them, whatever they have."""
+"""Entries by shape are the bytes that the encoder makes of them, plainly and by kernel."""
 
 from random import Random
 from typing import Any
@@ -7,15 +7,38 @@ import pytest
 
 from pregao.codecs.fast import FastMessageEncoder, Scaled, load_builtin_templates
 from pregao.codecs.fast.entry_encoder import EntryEncoder
+from pregao.codecs.fast.kernel_entries import KernelEntryEncoder
 from pregao.codecs.fast.templates import FastType, Field, Operator, Sequence, SplitDecimal
 from pregao.model.errors import EncodeError
 
 TEMPLATES = load_builtin_templates()
+TEXTS = (
+    "", "0", "E", "R K", "J", "1234567", "12345678", "01234567", "9" * 18, "1" * 19, "not a number", "\0a",
+)  # fmt: skip
+MANTISSAS = (
+    0,
+    1,
+    -1,
+    63,
+    64,
+    -64,
+    -65,
+    123_456,
+    -7_000,
+    1 << 40,
+    1 << 61,
+    -(1 << 61),
+    (1 << 62) + 1,
+    -(1 << 63),
+)
 HEADS: dict[int, dict[str, Any]] = {
     145: {}, 150: {}, 10150: {},
     147: {"LastMsgSeqNumProcessed": 1, "RptSeq": 1, "SecurityID": 1},
     10147: {"LastMsgSeqNumProcessed": 1, "RptSeq": 1, "SecurityID": 1},
 }  # fmt: skip
+
+
+ENCODERS = pytest.mark.parametrize("encoder", [EntryEncoder, KernelEntryEncoder])
 
 
 def _sequence(template: int) -> Sequence:
@@ -26,10 +49,10 @@ def _sequence(template: int) -> Sequence:
 
 def _value(each: Any, random: Random) -> Any:
     if isinstance(each, SplitDecimal):
-        return Scaled(random.choice((0, 1, -1, 123_456, -7_000, 1 << 40)), random.choice((-2, -2, -4, 0, -8)))
+        return Scaled(random.choice(MANTISSAS), random.choice((-2, -2, -4, 0, -8)))
     if each.type is FastType.ASCII:
-        return random.choice(("", "0", "E", "R K", "123456789", "J"))
-    top = min(each.type.maximum, 1 << random.choice((1, 6, 7, 14, 31, 40)))
+        return random.choice(TEXTS)
+    top = min(each.type.maximum, 1 << random.choice((1, 6, 7, 14, 31, 40, 61, 62, 63)))
     return random.choice((0, 1, 2, top, top // 3))
 
 
@@ -45,9 +68,10 @@ def _entry(sequence: Sequence, random: Random) -> dict[str, Any]:
 
 @pytest.mark.parametrize("template", sorted(HEADS))
 @pytest.mark.parametrize("seed", range(20))
-def test_the_bytes_are_those_of_the_encoder(template: int, seed: int) -> None:
+@ENCODERS
+def test_the_bytes_are_those_of_the_encoder(encoder: type[EntryEncoder], template: int, seed: int) -> None:
     random, sequence = Random(f"{template}/{seed}"), _sequence(template)
-    shaped = EntryEncoder("test", sequence)
+    shaped = encoder("test", sequence)
     for _ in range(10):
         entries = [_entry(sequence, random) for _ in range(random.randint(1, 4))]
         entries += [dict(entries[0])] if random.random() < 0.5 else []
@@ -59,18 +83,20 @@ def test_the_bytes_are_those_of_the_encoder(template: int, seed: int) -> None:
         assert whole == empty[:-1] + bytes((0x80 | len(entries),)) + encoded
 
 
-def test_a_field_that_is_none_is_absent_whatever_came_before() -> None:
+@ENCODERS
+def test_a_field_that_is_none_is_absent_whatever_came_before(encoder: type[EntryEncoder]) -> None:
     entry = {"MDEntryType": "0", "SecurityID": 1, "RptSeq": 1, "MDEntryTime": 1, "MDUpdateAction": 0}
-    shaped = EntryEncoder("test", _sequence(145))
+    shaped = encoder("test", _sequence(145))
     absent = shaped.encode([entry])
     assert shaped.encode([entry | {"OrderID": "7"}]) != absent
     assert shaped.encode([entry | {"OrderID": None}]) == absent
     assert shaped.encode([entry | {"OrderID": "7"}]) != absent
 
 
-def test_what_has_a_sequence_inside_is_left_to_the_encoder() -> None:
+@ENCODERS
+def test_what_has_a_sequence_inside_is_left_to_the_encoder(encoder: type[EntryEncoder]) -> None:
     entry = {"MDEntryType": "D", "SecurityID": 1, "RptSeq": 1, "MDEntryTime": 1, "MDUpdateAction": 0}
-    shaped = EntryEncoder("test", _sequence(145))
+    shaped = encoder("test", _sequence(145))
     assert shaped.encode([entry]) is not None
     assert shaped.encode([entry | {"Underlyings": []}]) is None
 
@@ -82,7 +108,31 @@ def test_what_has_a_sequence_inside_is_left_to_the_encoder() -> None:
         ({"RptSeq": 1 << 32}, "UINT32"), ({"OrderID": "ç"}, "ASCII"),
     ],
 )  # fmt: skip
-def test_what_a_field_cannot_carry_is_refused(change: dict[str, Any], reason: str) -> None:
+@ENCODERS
+def test_what_a_field_cannot_carry_is_refused(
+    encoder: type[EntryEncoder], change: dict[str, Any], reason: str
+) -> None:
     entry = {"MDEntryType": "0", "SecurityID": 1, "RptSeq": 7, "MDEntryTime": 1, "MDUpdateAction": 0}
     with pytest.raises(EncodeError, match=reason):
-        EntryEncoder("test", _sequence(145)).encode([entry | change])
+        encoder("test", _sequence(145)).encode([entry | change])
+
+
+def test_usual_entries_are_encoded_by_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    order = {
+        "MDEntryType": "1", "SecurityID": 200_000_100_101, "MDEntryDate": 20_261_118, "MDEntryTime": 1,
+        "MDUpdateAction": 0, "MDEntryPositionNo": 3, "OrderID": "84234567891234", "RptSeq": 7,
+        "MDEntryPx": Scaled(-3_000, -4), "MDEntrySize": 5, "MDEntrySeller": "308",
+    }  # fmt: skip
+    entries = [order, order | {"RptSeq": 8, "MDEntryPx": Scaled(1, -2)}, {**order, "RptSeq": 1}]
+    expected = EntryEncoder("test", _sequence(145)).encode(entries)
+    monkeypatch.setattr(EntryEncoder, "encode", None)
+    assert KernelEntryEncoder("test", _sequence(145)).encode(entries) == expected
+
+
+def test_counters_of_64_bits_go_on_beyond_what_the_kernel_takes() -> None:
+    counter = Field("n", "", FastType.UINT64, False, Operator.INCREMENT, None)
+    sequence = Sequence("s", "", _sequence(145).length, (counter,))
+    for first in ((1 << 61) - 1, 1 << 61, (1 << 63) - 2, (1 << 64) - 2):
+        entries = [{"n": first}, {"n": first + 1}, {"n": (first + 2) % (1 << 64)}, {"n": 0}]
+        plain = EntryEncoder("test", sequence).encode(entries)
+        assert KernelEntryEncoder("test", sequence).encode(entries) == plain

@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from pregao.codecs.fast import FastMessageEncoder, Templates
-from pregao.codecs.fast.entry_encoder import EntryEncoder
+from pregao.codecs.fast.kernel_entries import KernelEntryEncoder
 from pregao.codecs.fast.templates import Sequence, Template
 from pregao.codecs.fast.wire import write_ascii, write_unsigned
 from pregao.feeds.fast.publisher.entries import moment_number
@@ -43,12 +43,12 @@ class MessageWriter:
     def __init__(self, templates: Templates) -> None:
         self._encoder = FastMessageEncoder(templates)
         self._entries = {
-            template.id: EntryEncoder(template.name, template.instructions[-1])
+            template.id: KernelEntryEncoder(template.name, template.instructions[-1])
             for template in templates
             if isinstance(template.instructions[-1], Sequence) and template.instructions[-1].name == ENTRIES
         }
         self._fronts = {
-            each: EntryEncoder(templates.by_id[each].name, _front(templates.by_id[each]))
+            each: KernelEntryEncoder(templates.by_id[each].name, _front(templates.by_id[each]))
             for each in SNAPSHOTS
         }
         self._heads: dict[tuple[int, int], Prepared] = {}
