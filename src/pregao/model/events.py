@@ -148,6 +148,7 @@ class News:
     security_id: int | None = None
     complete: bool = True
     parts: int = field(default=1, compare=False)  # how the feed cut it: no part of what it says
+    related: tuple[int, ...] = ()  # all instruments that it names, where a feed may name several
 
 
 @record

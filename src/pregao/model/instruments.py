@@ -1,6 +1,7 @@
 """What an instrument is: the attributes that the feeds tell of it, in one vocabulary."""
 
 from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import IntEnum
 from typing import Final
 
@@ -142,6 +143,63 @@ class BondTerms:
 
 
 @dataclass(frozen=True, slots=True)
+class LotRule:
+    type: int | None  # 1 odd, 2 round, 3 block
+    size: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TickRule:
+    """The increment of prices in a range of them, as sent."""
+
+    start: Decimal | None
+    end: Decimal | None
+    increment: Decimal | None
+    type: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class UnderlyingWeight:
+    """Of a member of an index, as sent."""
+
+    security_id: int
+    percent: Decimal | None
+    theoretical_quantity: Decimal | None
+
+
+@dataclass(frozen=True, slots=True)
+class ToldOn:
+    """A channel that tells of an instrument; without a depth every order."""
+
+    channel: str
+    feed_type: str | None
+    depth: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ListingTerms:
+    """What a list of instruments tells beside the rest, exactly as sent where that has no unit of ours."""
+
+    country: str = ""
+    settlement_currency: str | None = None
+    strike_currency: str | None = None
+    decimals: int | None = None  # of prices, for people
+    dated_date: int | None = None  # days since 1970, as the next two
+    start_date: int | None = None
+    end_date: int | None = None
+    contract_month: tuple[int, int] | None = None  # year, month of settlement
+    valid_until_ns: int | None = None  # the end of its trading; None: for ever
+    corporate_action: int | None = None
+    price_divisor: Decimal | None = None  # of an index its reducer
+    other_ids: tuple[tuple[str, str], ...] = ()  # whose, and which
+    attributes: tuple[Attribute, ...] = ()
+    lots: tuple[LotRule, ...] = ()
+    tick_rules: tuple[TickRule, ...] = ()
+    weights: tuple[UnderlyingWeight, ...] = ()
+    channels: tuple[ToldOn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Instrument:
     """One version of one instrument. Prices and quantities are integers of ten to its exponents:
     ten-thousandths and wholes, unless its system has others."""
@@ -196,6 +254,7 @@ class Instrument:
     price_exponent: int = PRICE_EXPONENT
     size_exponent: int = 0
     bond: BondTerms | None = None  # of bonds, as they are listed
+    listing: ListingTerms | None = None  # where the system's lists tell more than the above
 
     @property
     def scale(self) -> Scale:
