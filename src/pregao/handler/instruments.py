@@ -191,7 +191,9 @@ class DefinitionReader:
             return
         reading = self._reader.read_unit(unit.payload)
         while True:
-            self.damaged += bool(reading.faults)
+            self.damaged += any(fault.lost for fault in reading.faults)
+            for fault in reading.faults:
+                self._machine.on_finding(self._machine.at, fault.fault.name, fault.byte)
             for row in reading.rows:
                 if row["kind"] == Kind.DEFINITION:
                     self._take_listed(row)

@@ -121,6 +121,8 @@ class SnapshotReader:
             if any(fault.lost for fault in reading.faults):
                 self.damaged += 1
                 self._half = None
+            for fault in reading.faults:
+                self._machine.on_finding(self._machine.at, fault.fault.name, fault.byte)
             self._take(reading.rows)
             if reading.whole:
                 return

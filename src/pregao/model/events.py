@@ -148,7 +148,7 @@ class News:
     security_id: int | None = None
     complete: bool = True
     parts: int = field(default=1, compare=False)  # how the feed cut it: no part of what it says
-    related: tuple[int, ...] = ()  # all that it concerns, where that is more than `security_id`
+    related: tuple[int, ...] = ()  # all that it names, where that is more than `security_id`
 
 
 @record

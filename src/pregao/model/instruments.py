@@ -1,6 +1,7 @@
 """What an instrument is: the attributes that the feeds tell of it, in one vocabulary."""
 
 from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import IntEnum
 from typing import Final
 
@@ -109,12 +110,8 @@ class Leg:
 
 @dataclass(frozen=True, slots=True)
 class Underlying:
-    """`index_percent` and `index_quantity`, in ten-thousandths, are of the members of an index."""
-
     security_id: int
     symbol: str
-    index_percent: int | None = None
-    index_quantity: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,30 +120,6 @@ class Attribute:
 
     type: int
     value: str
-
-
-@dataclass(frozen=True, slots=True)
-class TickRule:
-    """The increment of prices from `start` to `end`, in ten-thousandths."""
-
-    start: int | None
-    end: int | None
-    increment: int | None
-    kind: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ListingTerms:
-    """What few instruments have and PUMA Conflated has room for (its 7.4.2). Dates are days since 1970."""
-
-    maturity_day: int | None = None  # of the month: daily options
-    maturity_week: int | None = None  # of the month: weekly options
-    settlement_month: tuple[int, int] | None = None
-    dated_date: int | None = None  # activation, if not the date of issue
-    start_date: int | None = None  # of a financing deal
-    end_date: int | None = None
-    corporate_action: int | None = None  # number of an event of the company
-    tick_rules: tuple[TickRule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +141,65 @@ class BondTerms:
     allows_negative: bool = False
     attributes: tuple[Attribute, ...] = ()
     valid_until_ns: int | None = None  # the end of its trading
+
+
+@dataclass(frozen=True, slots=True)
+class LotRule:
+    type: int | None  # 1 odd, 2 round, 3 block
+    size: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TickRule:
+    """The increment of prices in a range of them, as sent."""
+
+    start: Decimal | None
+    end: Decimal | None
+    increment: Decimal | None
+    type: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class UnderlyingWeight:
+    """Of a member of an index, as sent."""
+
+    security_id: int
+    percent: Decimal | None
+    theoretical_quantity: Decimal | None
+
+
+@dataclass(frozen=True, slots=True)
+class ToldOn:
+    """A channel that tells of an instrument; without a depth every order."""
+
+    channel: str
+    feed_type: str | None
+    depth: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ListingTerms:
+    """What a list of instruments tells beside the rest, exactly as sent where that has no unit of ours."""
+
+    maturity_day: int | None = None  # of the month: daily options
+    maturity_week: int | None = None  # of the month: weekly options
+    country: str = ""
+    settlement_currency: str | None = None
+    strike_currency: str | None = None
+    decimals: int | None = None  # of prices, for people
+    dated_date: int | None = None  # days since 1970, as the next two
+    start_date: int | None = None
+    end_date: int | None = None
+    contract_month: tuple[int, int] | None = None  # year, month of settlement
+    valid_until_ns: int | None = None  # the end of its trading; None: for ever
+    corporate_action: int | None = None
+    price_divisor: Decimal | None = None  # of an index its reducer
+    other_ids: tuple[tuple[str, str], ...] = ()  # whose, and which
+    attributes: tuple[Attribute, ...] = ()
+    lots: tuple[LotRule, ...] = ()
+    tick_rules: tuple[TickRule, ...] = ()
+    weights: tuple[UnderlyingWeight, ...] = ()
+    channels: tuple[ToldOn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +257,7 @@ class Instrument:
     price_exponent: int = PRICE_EXPONENT
     size_exponent: int = 0
     bond: BondTerms | None = None  # of bonds, as they are listed
-    terms: ListingTerms | None = None
+    listing: ListingTerms | None = None  # where the system's lists tell more than the above
 
     @property
     def scale(self) -> Scale:

@@ -7,6 +7,7 @@ channels a loan is an instrument of its own (SECLOAN), so that its book is not t
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from typing import Final
 
 from pregao.exchange.catalogues.rules import Catalogue, Index, IndexMember, ListedInstrument
@@ -22,8 +23,15 @@ from pregao.model.events import (
     StreamTotals,
     Update,
 )
-from pregao.model.instruments import Instrument, Product, SecurityType, Underlying
-from pregao.model.market import PRICE_SCALE, PriceKind
+from pregao.model.instruments import (
+    Instrument,
+    ListingTerms,
+    Product,
+    SecurityType,
+    Underlying,
+    UnderlyingWeight,
+)
+from pregao.model.market import PRICE_EXPONENT, PRICE_SCALE, PriceKind
 from pregao.simulator.desks import standing_offers
 from pregao.simulator.routing import Routing
 from pregao.simulator.venue import BookView, ChannelBooks, Resting
@@ -51,10 +59,7 @@ class WholeMarket(ChannelBooks):
         """`clearing` has the loans; None: there are none. `lending_beside`: they have no ids of their own,
         but those of their shares."""
         super().__init__(_CHANNEL, catalogue, Routing(catalogue, lambda _: (_CHANNEL,)), engine, desk)
-        self._indices = [
-            replace(index_instrument(each), underlyings=composition(each, catalogue))
-            for each in catalogue.indices
-        ]
+        self._indices = [with_members(index_instrument(each), each, catalogue) for each in catalogue.indices]
         self._lent = {} if clearing is None else clearing.lent
         named = () if lending_beside else self._lent
         self._loans = {each: loan_instrument(catalogue.by_id[each].instrument) for each in named}
@@ -95,17 +100,23 @@ def _is_of_loan(update: Update) -> bool:
     return isinstance(update, _LENDING) or (isinstance(update, StreamTotals) and update.stream == "L")
 
 
-def composition(index: Index, catalogue: Catalogue) -> tuple[Underlying, ...]:
-    """The members of an index, with their share of it at its closing value and the quantity that is."""
+def with_members(instrument: Instrument, index: Index, catalogue: Catalogue) -> Instrument:
+    """With the members of the index, their share of it at its closing value and the quantity that is."""
     total = sum(each.weight for each in index.members)
-    return tuple(_member(index, each, total, catalogue.by_id[each.security_id]) for each in index.members)
+    listed = [catalogue.by_id[each.security_id] for each in index.members]
+    weights = (_weight(index, *each, total) for each in zip(index.members, listed, strict=True))
+    return replace(
+        instrument, listing=ListingTerms(weights=tuple(weights)),
+        underlyings=tuple(Underlying(each.instrument.security_id, each.instrument.symbol) for each in listed),
+    )  # fmt: skip
 
 
-def _member(index: Index, member: IndexMember, total: int, listed: ListedInstrument) -> Underlying:
+def _weight(index: Index, member: IndexMember, listed: ListedInstrument, total: int) -> UnderlyingWeight:
     points = index.closing * member.weight
     quantity = points * PRICE_SCALE // (total * listed.closing) if listed.closing else None
-    percent = member.weight * _WHOLE // total
-    return Underlying(member.security_id, listed.instrument.symbol, percent, quantity)
+    percent = Decimal(member.weight * _WHOLE // total).scaleb(PRICE_EXPONENT)
+    exact = None if quantity is None else Decimal(quantity).scaleb(PRICE_EXPONENT)
+    return UnderlyingWeight(member.security_id, percent, exact)
 
 
 def loan_instrument(share: Instrument) -> Instrument:

@@ -1,7 +1,10 @@
 """The market as servers ask for it: what an index is made of."""
 
+from decimal import Decimal
+
+from pregao.exchange.clearing import index_instrument
 from pregao.simulator.venue import default_catalogue
-from pregao.simulator.whole_market import composition
+from pregao.simulator.whole_market import with_members
 
 
 def test_members_of_an_index_make_up_its_closing_value() -> None:
@@ -9,12 +12,15 @@ def test_members_of_an_index_make_up_its_closing_value() -> None:
     catalogue = default_catalogue(213)
     assert catalogue.indices
     for index in catalogue.indices:
-        members = composition(index, catalogue)
-        assert [each.symbol for each in members] == [
+        found = with_members(index_instrument(index), index, catalogue)
+        assert [each.symbol for each in found.underlyings] == [
             catalogue.by_id[each.security_id].instrument.symbol for each in index.members
         ]
-        assert abs(sum(each.index_percent or 0 for each in members) - 1_000_000) <= len(members)
+        assert found.listing is not None
+        weights = found.listing.weights
+        assert [each.security_id for each in weights] == [each.security_id for each in found.underlyings]
+        assert abs(sum(each.percent or 0 for each in weights) - 100) <= len(weights) * Decimal("0.0001")
         worth = sum(
-            (each.index_quantity or 0) * catalogue.by_id[each.security_id].closing for each in members
+            (each.theoretical_quantity or 0) * catalogue.by_id[each.security_id].closing for each in weights
         )
-        assert abs(worth / 10_000 / index.closing - 1) < 0.001
+        assert abs(worth / index.closing - 1) < Decimal("0.001")

@@ -62,12 +62,14 @@ class TemplateMessage:
 
 class FastMessageDecoder:
     """Decodes messages of one template file. B3 resets the state at every message (3.1.15 of UMDF FIX/FAST):
-    without `reset_each_message` it is kept from one to the next, as the standard has it."""
+    without `reset_each_message` it is kept from one to the next, as the standard has it. `bad_utf8` is what
+    becomes of text that is none (R2), as Python names its error handlers."""
 
     def __init__(
-        self, templates: Templates, *, strict: bool = False, reset_each_message: bool = True
-    ) -> None:
-        self.templates, self.strict = templates, strict
+        self, templates: Templates, *, strict: bool = False, reset_each_message: bool = True,
+        bad_utf8: str = "replace",
+    ) -> None:  # fmt: skip
+        self.templates, self.strict, self.bad_utf8 = templates, strict, bad_utf8
         self._reset_each = reset_each_message
         self.reset()
 
@@ -240,5 +242,5 @@ class _Walk(FieldReader):
     def _shown(self, field: Field, value: Raw | None) -> Any:
         """A value as people get it; strings are bytes until here."""
         if isinstance(value, bytes) and field.type is not FastType.BYTES:
-            return value.decode("utf-8", "replace")
+            return value.decode("utf-8", self._decoder.bad_utf8)
         return value

@@ -1,10 +1,12 @@
 """Instruments (35=y), news (35=B) and market totals (35=UTOT, UTOTC) as the model has them."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from decimal import Decimal
 from typing import Final
 
 from pregao.codecs.fix import Dictionary, Entry, FixMessage, MonthYear, ValueFormatError, parse_message
-from pregao.codecs.fix.types import parse_month_year
+from pregao.codecs.fix.types import parse_decimal, parse_month_year
 from pregao.feeds.conflated.entries import quantity, small_of
 from pregao.feeds.fix_values import days_of, moment_of, number_of, scaled, text_of, timestamp_of
 from pregao.model.events import Definition, MarketTotal, News
@@ -20,6 +22,7 @@ from pregao.model.instruments import (
     TickRule,
     TradeType,
     Underlying,
+    UnderlyingWeight,
 )
 from pregao.model.market import FINE_EXPONENT, FINE_SCALE, PRICE_EXPONENT, DefinitionAction, Side
 from pregao.model.rows import NULL
@@ -27,7 +30,7 @@ from pregao.model.rows import NULL
 _ACTIONS: Final = {b"A": DefinitionAction.ADD, b"M": DefinitionAction.MODIFY, b"D": DefinitionAction.DELETE}
 _ISIN, _CLEARING = b"4", b"H"  # 456
 _TRADE_TYPES, _GOOD_TILL = b"24", b"34"  # 871
-_NO_TERMS: Final = ListingTerms()
+_NOTHING_MORE: Final = ListingTerms()
 _ODD_LOT, _ROUND_LOT = b"1", b"2"  # 1093
 _GOVERNANCE: Final = {
     b"N1": Governance.LEVEL_1,
@@ -71,7 +74,8 @@ def definition_of(entry: Entry, channel: int) -> Definition | None:
         governance=_GOVERNANCE.get(text_of(entry, 37011) or b""), payout=_payout(text_of(entry, 1482)),
         is_buy_back=text_of(entry, 37015) == b"8", clearing_id=_clearing_id(entry),
         settlement_days=_settlement_days(text_of(entry, 63)),
-        settlement_date=_optional(days_of(entry, 64)), trade_types=_trade_types(entry), terms=_terms(entry),
+        settlement_date=_optional(days_of(entry, 64)), trade_types=_trade_types(entry),
+        listing=_listing(entry),
     )  # fmt: skip
     return Definition(instrument, action)
 
@@ -137,20 +141,42 @@ def _month(found: MonthYear | None) -> tuple[int, int] | None:
     return None if found is None else (found.year, found.month)
 
 
-def _terms(entry: Entry) -> ListingTerms | None:
+def _listing(entry: Entry) -> ListingTerms | None:
     """None: it has nothing but what all have."""
     matures = _month_year(entry, 200)
     found = ListingTerms(
-        None if matures is None else matures.day, None if matures is None else matures.week,
-        _month(_month_year(entry, 667)), *(_optional(days_of(entry, tag)) for tag in (873, 916, 917)),
-        _optional(number_of(text_of(entry, 37010))), tuple(_tick_rule(each) for each in _group(entry, 1205)),
-    )  # fmt: skip
-    return None if found == _NO_TERMS else found
+        contract_month=_month(_month_year(entry, 667)),
+        dated_date=_optional(days_of(entry, 873)),
+        start_date=_optional(days_of(entry, 916)),
+        end_date=_optional(days_of(entry, 917)),
+        corporate_action=_optional(number_of(text_of(entry, 37010))),
+        tick_rules=tuple(_tick_rule(each) for each in _group(entry, 1205)),
+        weights=_weights(entry),
+    )
+    if matures is not None:
+        found = replace(found, maturity_day=matures.day, maturity_week=matures.week)
+    return None if found == _NOTHING_MORE else found
 
 
 def _tick_rule(rule: Entry) -> TickRule:
-    start, end, increment = (_optional(scaled(rule, tag, PRICE_EXPONENT)) for tag in (1206, 1207, 1208))
+    start, end, increment = (_exact(rule, tag) for tag in (1206, 1207, 1208))
     return TickRule(start, end, increment, _optional(number_of(text_of(rule, 1209))))
+
+
+def _weights(entry: Entry) -> tuple[UnderlyingWeight, ...]:
+    """Of the members of an index."""
+    members = [each for each in _group(entry, 711) if 6919 in each or 37021 in each]
+    return tuple(
+        UnderlyingWeight(_natural(each, 309), _exact(each, 6919), _exact(each, 37021)) for each in members
+    )
+
+
+def _exact(entry: Entry, tag: int) -> Decimal | None:
+    text = text_of(entry, tag)
+    try:
+        return None if text is None else parse_decimal(text)
+    except ValueFormatError:
+        return None
 
 
 def _accepts_good_till(entry: Entry) -> bool:
@@ -172,13 +198,7 @@ def _leg(leg: Entry) -> Leg:
 
 
 def _underlyings(entry: Entry) -> tuple[Underlying, ...]:
-    return tuple(
-        Underlying(
-            _natural(each, 309), _text(each, 311),
-            *(_optional(scaled(each, tag, PRICE_EXPONENT)) for tag in (6919, 37021)),
-        )
-        for each in _group(entry, 711)
-    )  # fmt: skip
+    return tuple(Underlying(_natural(each, 309), _text(each, 311)) for each in _group(entry, 711))
 
 
 def _price_method(text: bytes | None) -> PriceMethod | None:

@@ -161,9 +161,19 @@ def _domains(row: Any, kind: str) -> Iterable[tuple[str, frozenset[str]]]:
 
 
 _LENDING_KINDS: Final = (Kind.ORDER, Kind.SNAPSHOT_ORDER)
+_PART_PRICES: Final = (None, 0, 1)  # UnderlyingPxType: of a trade, or the average of the top
+
+
+def unknown_part(parts: Iterable[Entry]) -> DecodeError | None:
+    """The first part of a composite whose price is of a kind that nobody knows."""
+    odd = (each["UnderlyingPxType"] for each in parts if each.get("UnderlyingPxType") not in _PART_PRICES)
+    return next((unknown("UnderlyingPxType", value) for value in odd), None)
 
 
 def _action(value: Any) -> int:
+    """New where it is absent, as it may be in template 81: a reset of the channel must not be missed."""
+    if value is None:
+        return int(Action.NEW)
     if value not in (0, 1, 2, 3, 4, 5):
         raise unknown("MDUpdateAction", value)
     return int(value)

@@ -3,16 +3,17 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from pregao.codecs.fast import FastMessageDecoder, Templates
 from pregao.codecs.fast.decoder import TemplateMessage
 from pregao.feeds.fast import entries as e
-from pregao.feeds.fast.definitions import definition_of
+from pregao.feeds.fast.definitions import definition_of, findings_of
 from pregao.feeds.fast.heads import HEARTBEAT, Head, Heads
 from pregao.feeds.fast.identity import mark_of, msg_type
+from pregao.feeds.fast.news import finding_of
 from pregao.feeds.fast.times import date_days, timestamp_ns
 from pregao.feeds.one_by_one import OneByOneReader, blank, joined
 from pregao.feeds.port import Array, ListedDefinition, RowFault
@@ -28,14 +29,17 @@ _MOST_LISTS: Final = 1 << 11  # messages: a channel has some thousand instrument
 @dataclass(slots=True)
 class BookShape:
     """What the books of a channel are: orders, or price levels of a depth (9). Snapshots tell it (264), and
-    lists of instruments (1022 and 264, which come with levels only); None: neither has yet."""
+    lists of instruments (1022 and 264, which come with levels only); None: neither has yet. 0 is no depth:
+    all of the book."""
 
     by_level: bool | None = None
     depth: int = 0
 
-    def learn(self, depth: int | None) -> None:
-        """264, or that there is none."""
-        self.by_level, self.depth = depth is not None, depth or 0
+    def learn(self, depth: int | None, *, has_rows: bool = False) -> None:
+        """264, or that there is none. That a list has none, or a snapshot without rows, is no news where
+        something was told: 1022 is not sent any more by some, and where no rows are nothing is of a kind."""
+        if depth or has_rows or self.by_level is None:
+            self.by_level, self.depth = bool(depth), depth or 0
 
     def to_bytes(self) -> bytes:
         """Empty: nothing is known."""
@@ -55,6 +59,11 @@ class BookShape:
         )
 
 
+class KnownList(NamedTuple):
+    message: TemplateMessage
+    findings: list[tuple[int, DecodeError]]  # of which of its entries
+
+
 class KnownLists:
     """Lists of instruments, which are sent again and again, on both feeds: decoded once. Number and time,
     which are others each time, are not of what is kept."""
@@ -62,18 +71,22 @@ class KnownLists:
     def __init__(self, templates: Templates) -> None:
         self.heads = Heads(templates)
         self._decoder = FastMessageDecoder(templates)
-        self._known: dict[bytes, TemplateMessage] = {}  # by digest
+        self._known: dict[bytes, KnownList] = {}  # by digest
 
     def decoded(self, text: bytes) -> TemplateMessage:
+        return self.read(text).message
+
+    def read(self, text: bytes) -> KnownList:
         head, at = self._split(text)
         digest = blake2b(head + text[at:], digest_size=16).digest()
-        message = self._known.get(digest)
-        if message is None:
+        known = self._known.get(digest)
+        if known is None:
             message = self._decoder.decode(text)
+            known = KnownList(message, findings_of(message.fields["RelatedSym"]))
             if len(self._known) >= _MOST_LISTS:
                 self._known.clear()
-            self._known[digest] = message
-        return message
+            self._known[digest] = known
+        return known
 
     def body_at(self, text: bytes) -> int:
         """Where number and time end; 0: they cannot be told apart from the rest."""
@@ -108,8 +121,7 @@ class FastReader(OneByOneReader):
         if head is None or not head.sent_ns:  # whoever decodes it says what is wrong
             return self._decoded(text, unit, faults)
         if mark == _LIST:
-            message = self._lists.decoded(text)
-            return self._definitions(message.fields, len(text), message.template.id)
+            return self._definitions(text, unit, faults)
         return _heartbeat(head) if body == len(text) else self._decoded(text, unit, faults)
 
     def _decoded(self, text: bytes, unit: int, faults: list[RowFault]) -> Rows:
@@ -121,7 +133,7 @@ class FastReader(OneByOneReader):
         if kind == "W":
             return self._snapshot(fields, sent_ns, unit, faults)
         if kind == "y":
-            return self._definitions(fields, len(text), message.template.id)
+            return self._definitions(text, unit, faults)
         row = blank(1)
         row["time_ns"] = NULL if sent_ns is None else sent_ns
         row["flags"] = Flag.END_OF_EVENT
@@ -135,6 +147,9 @@ class FastReader(OneByOneReader):
         else:
             row["kind"] = Kind.NEWS if kind == "B" else Kind.OTHER
             row["size"], row["other"] = len(text), message.template.id
+            finding = finding_of(fields) if kind == "B" else None
+            if finding is not None:
+                faults.append(_finding(finding, unit, 0))
         return row
 
     def _entries(self, fields: Mapping[str, Any], unit: int, faults: list[RowFault]) -> Rows:
@@ -149,7 +164,8 @@ class FastReader(OneByOneReader):
     ) -> Rows:
         """The row of the snapshot itself comes first. Nothing in it says which sequence 369 is of but the
         time when it was sent (5.2.8)."""
-        self.shape.learn(fields.get("MarketDepth"))
+        has_rows = any(entry.get("MDEntryType") in ("0", "1") for entry in fields["MDEntries"])
+        self.shape.learn(fields.get("MarketDepth"), has_rows=has_rows)
         head = {"SecurityID": fields.get("SecurityID"), "RptSeq": fields.get("RptSeq")}
         before = len(faults)
         rows = self._filled(fields, head, unit, faults, snapshot=True)
@@ -175,6 +191,7 @@ class FastReader(OneByOneReader):
                 kept.append(place)
                 try:
                     kept += self._fill_parts(rows, place, entry)
+                    finding = finding or e.unknown_part(_parts(entry))
                 except DecodeError as error:
                     finding = error
                 if finding is not None:
@@ -194,10 +211,14 @@ class FastReader(OneByOneReader):
             e.fill_part(rows[place + part], rows[place], underlying, part)
         return range(place + 1, place + 1 + len(parts))
 
-    def _definitions(self, fields: Mapping[str, Any], size: int, template: int) -> Rows:
+    def _definitions(self, text: bytes, unit: int, faults: list[RowFault]) -> Rows:
+        known = self._lists.read(text)
+        faults += [_finding(error, unit, index) for index, error in known.findings]
+        fields = known.message.fields
         rows = blank(len(fields["RelatedSym"]))
         rows["kind"], rows["flags"] = Kind.DEFINITION, Flag.END_OF_EVENT
-        rows["size"], rows["other"], rows["high"] = size, template, fields["TotNoRelatedSym"]
+        rows["size"], rows["other"] = len(text), known.message.template.id
+        rows["high"] = fields["TotNoRelatedSym"]
         rows["low"] = np.arange(len(rows))  # which of the message it is
         for row, entry in zip(rows, fields["RelatedSym"], strict=True):
             row["security_id"], row["action"] = (
@@ -269,16 +290,17 @@ def _snapshot_row(fields: Mapping[str, Any], entries: Rows) -> Rows:
 
 
 def _status(row: Any, fields: Mapping[str, Any]) -> None:
-    """625 of groups, 326 of instruments (11)."""
-    security_id = fields.get("SecurityID")
+    """625 of groups, 326 of instruments (11): 1151 is looked for first, and 625 with it is of the group, even
+    if an instrument is named beside it."""
+    security_id, group = fields.get("SecurityID"), (fields.get("SecurityGroup") or "").strip()
     number = e.number_of(fields.get("TradingSessionSubID"))
     state = fields.get("SecurityTradingStatus")
     if (fields.get("SecurityExchange") or EXCHANGE) != EXCHANGE:
         row["kind"] = Kind.OTHER  # groups of other exchanges have names of their own (11)
         return
-    if security_id is None:
+    if security_id is None or (group and state is None and number != NULL):
         row["kind"] = Kind.PHASE
-        row["id"] = group_number(fields.get("SecurityGroup") or "")
+        row["id"] = group_number(group)
         row["type"] = number if 0 <= number < 256 else state or 0
     else:
         row["kind"], row["security_id"] = Kind.STATE, security_id

@@ -11,7 +11,6 @@ from pregao.codecs.fast.kernels.messages import decode_messages, forget_rows
 from pregao.codecs.fast.plan import FastPlan, make_plan
 from pregao.feeds.fast.chunks import join_chunks
 from pregao.feeds.fast.decoding import FastDecoding
-from pregao.feeds.fast.definitions import FastNewsDesk
 from pregao.feeds.fast.epochs import Epochs
 from pregao.feeds.fast.headers import FastHeaders, mark_within
 from pregao.feeds.fast.heads import Heads
@@ -20,6 +19,7 @@ from pregao.feeds.fast.kernel_reader import KernelReader
 from pregao.feeds.fast.kernels.entries import fill_rows
 from pregao.feeds.fast.kernels.gathering import gather, size_of
 from pregao.feeds.fast.kernels.headers import look_at_messages, most_units, read_datagrams
+from pregao.feeds.fast.news import FastNewsDesk
 from pregao.feeds.fast.publisher.system import FastPublishing
 from pregao.feeds.fast.reader import BookShape, FastReader, KnownLists
 from pregao.feeds.identity import MARKS

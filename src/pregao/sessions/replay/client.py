@@ -8,6 +8,7 @@ heal it.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Final
 
 from pregao.codecs.fix import Dictionary, FixMessage, load_builtin_dictionary
 from pregao.sessions.fix import FixSession, SessionSettings, SessionState
@@ -37,6 +38,13 @@ from pregao.sessions.replay.messages import (
     Response,
 )
 
+_FINAL: Final = frozenset((
+    ReplayError.NO_SUCH_CHANNEL, ReplayError.BAD_RANGE, ReplayError.LIMIT_EXCEEDED,
+))  # fmt: skip
+_PARTS_FOLLOW: Final = frozenset((
+    ReplayError.BEGINNING_GONE, ReplayError.END_PENDING, ReplayError.BOTH_ENDS_MISSING,
+))  # fmt: skip
+
 
 @dataclass(slots=True)
 class _Asked:
@@ -47,7 +55,6 @@ class _Asked:
     missing: dict[str, set[int]]
     until_ns: int
     open_channels: set[str]
-    acknowledged: bool = False
 
 
 class ReplayClient:
@@ -72,6 +79,7 @@ class ReplayClient:
         self._connecting_until_ns: int | None = None
         self._not_before_ns = 0
         self._last_id = 0
+        self._refused: set[tuple[str, str]] = set()  # channels of the last request, by its id
 
     # What the owner says
 
@@ -195,6 +203,7 @@ class ReplayClient:
         if not wants or self._session is None:
             return
         self._last_id += 1
+        self._refused.clear()
         spans = tuple(want.span for want in wants)
         request = ReplayRequest(str(self._last_id), spans)
         self._session.send(REQUEST, request.fields(), now_ns)
@@ -226,7 +235,7 @@ class ReplayClient:
         if asked is None or ack.request_id != asked.request_id:
             self.health.faults["an answer to nothing"] += 1
         elif ack.response in (Response.ACCEPTED, Response.PARTLY, Response.PARTLY_IN_OLD_DICTIONARIES):
-            asked.acknowledged = True
+            self._take_refusals(asked, ack, now_ns)
         else:
             self._asked = None
             reason = f"refused with 1348={ack.response}"
@@ -237,6 +246,14 @@ class ReplayClient:
                     self._want_again(asked, channel, now_ns, reason)
             if ack.response == Response.UNAVAILABLE:
                 self._drop(reason, now_ns)
+
+    def _take_refusals(self, asked: _Asked, ack: Acknowledgement, now_ns: int) -> None:
+        """Channels of which nothing will be sent: a report of them may come, and need not (6.2, script
+        D3.5). It is not waited for."""
+        for channel, error in ack.errors:
+            if channel in asked.open_channels and error not in _PARTS_FOLLOW:
+                self._refused.add((asked.request_id, channel))
+                self._close_channel(asked, channel, error, now_ns)
 
     def _take_raw_data(self, raw: RawData) -> None:
         asked = self._asked
@@ -262,6 +279,8 @@ class ReplayClient:
 
     def _take_report(self, report: ReplayReport, now_ns: int) -> None:
         asked = self._asked
+        if (report.request_id, report.channel) in self._refused:
+            return
         if (
             asked is None
             or report.request_id != asked.request_id
@@ -269,13 +288,15 @@ class ReplayClient:
         ):
             self.health.faults["an answer to nothing"] += 1
             return
-        asked.open_channels.remove(report.channel)
-        reason = "not sent" if report.error is None else f"1354={report.error}"
-        final = (ReplayError.NO_SUCH_CHANNEL, ReplayError.BAD_RANGE, ReplayError.LIMIT_EXCEEDED)
-        if report.error is not None and report.error in final:
-            self._give_up(asked, report.channel, reason)
+        self._close_channel(asked, report.channel, report.error, now_ns)
+
+    def _close_channel(self, asked: _Asked, channel: str, error: int | None, now_ns: int) -> None:
+        asked.open_channels.remove(channel)
+        reason = "not sent" if error is None else f"1354={error}"
+        if error in _FINAL:
+            self._give_up(asked, channel, reason)
         else:
-            self._want_again(asked, report.channel, now_ns, reason)
+            self._want_again(asked, channel, now_ns, reason)
         if not asked.open_channels:
             self._asked = None
 

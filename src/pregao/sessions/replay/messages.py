@@ -135,13 +135,18 @@ class RawData:
 
     @classmethod
     def read(cls, message: FixMessage) -> "RawData":
+        """911, and 1350 of a piece, may be missing: nobody relies on them."""
         pieces = tuple(
-            RawPiece(*(_count(entry, tag) for tag in (1181, 1350, 10055, 95)))
+            RawPiece(
+                _count(entry, 1181), _count(entry, 1350) if 1350 in entry else 0, _count(entry, 10055),
+                _count(entry, 95),
+            )
             for entry in message.group(10054)
-        )
+        )  # fmt: skip
         data = message.get(96) or b""
         ids = (message.text(1346), message.text(1353), message.text(1180))
-        return cls(*ids, _integer(message.body, 911), data, pieces)
+        reports = _integer(message.body, 911) if 911 in message.body else 0
+        return cls(*ids, reports, data, pieces)
 
 
 @dataclass(frozen=True, slots=True)

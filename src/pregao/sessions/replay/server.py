@@ -157,7 +157,9 @@ class ReplayServer:
         why: Response,
         spans: tuple[NumberRange, ...] = (),
     ) -> dict[int, object]:
-        return Acknowledgement(self._next_id(), request_id or "?", why, spans).fields()
+        unavailable = why is Response.UNAVAILABLE
+        errors = tuple((each.channel, int(ReplayError.UNAVAILABLE)) for each in spans if unavailable)
+        return Acknowledgement(self._next_id(), request_id or "?", why, spans, errors).fields()
 
     def _found(self, request: ReplayRequest, now_ns: int) -> Iterator[tuple[NumberRange, Found]]:
         """What there is of each channel, within the limit of the whole request."""

@@ -1,5 +1,6 @@
 """Instruments (7.4.2), phases and states (7.5.5, 7.8.14) and news (7.5.6) as messages."""
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -26,6 +27,7 @@ from pregao.model.instruments import (
     TickRule,
     TradeType,
     Underlying,
+    UnderlyingWeight,
 )
 from pregao.model.market import FINE_SCALE, DefinitionAction, Phase, Session, Side, State, StateEvent
 from tests.kits.conflated import DICTIONARY, PETR4, START, small_catalogue
@@ -74,12 +76,14 @@ EVERY_FIELD = Instrument(
     price_divisor_fine=100 * FINE_SCALE, strike=123_400, is_put=True, is_american=False, issue_date=DATE,
     maturity_date=DATE + 9, maturity=(2026, 11), shares_issued=1_000, accepts_gt=True, implied=True,
     user_defined=True, legs=(Leg(8, "LEG", Side.SELL, 2, SecurityType.FUT),),
-    underlyings=(Underlying(9, "UND", 125_000, 3_500_000),), price_method=PriceMethod.INDIVIDUAL,
+    underlyings=(Underlying(9, "UND"),), price_method=PriceMethod.INDIVIDUAL,
     strategy_type="FR1", governance=Governance.LEVEL_3, payout=Payout.BINARY, is_buy_back=True,
     clearing_id=77, settlement_days=2, settlement_date=DATE + 2, trade_types=(TradeType.BLOCK,),
-    terms=ListingTerms(
-        maturity_week=4, settlement_month=(2026, 12), dated_date=DATE + 1, start_date=DATE + 3,
-        end_date=DATE + 4, corporate_action=321, tick_rules=(TickRule(10_000, 99_900, 100, 0),),
+    listing=ListingTerms(
+        maturity_week=4, contract_month=(2026, 12), dated_date=DATE + 1, start_date=DATE + 3,
+        end_date=DATE + 4, corporate_action=321,
+        tick_rules=(TickRule(Decimal("1.00"), Decimal("9.99"), Decimal("0.01"), 0),),
+        weights=(UnderlyingWeight(9, Decimal("12.50"), Decimal("350.123456789")),),
     ),
 )  # fmt: skip
 
@@ -96,7 +100,7 @@ def test_a_list_has_every_field_of_7_4_2() -> None:
         assert set().union(*told) == set(nested.own), tag
     expected = {
         200: b"2026114", 667: b"202612", 873: b"20261118", 916: b"20261120", 917: b"20261121", 37010: b"321",
-        711: [{311: b"UND", 309: b"9", 305: b"8", 308: b"BVMF", 6919: b"12.50", 37021: b"350.00"}],
+        711: [{311: b"UND", 309: b"9", 305: b"8", 308: b"BVMF", 6919: b"12.50", 37021: b"350.123456789"}],
         1205: [{1206: b"1.00", 1207: b"9.99", 1208: b"0.01", 1209: b"0"}], 37011: b"N3",
     }  # fmt: skip
     assert {tag: entry[tag] for tag in expected} == expected
@@ -113,7 +117,7 @@ def test_a_list_has_every_field_of_7_4_2() -> None:
 )
 def test_a_maturity_is_a_month_a_week_or_a_day(terms: ListingTerms | None, text: bytes) -> None:
     option = Instrument(
-        1, "X", 0, "G", "A", SecurityType.OPT, Product.EQUITY, maturity=(2026, 11), terms=terms
+        1, "X", 0, "G", "A", SecurityType.OPT, Product.EQUITY, maturity=(2026, 11), listing=terms
     )
     assert instrument_fields(option, DefinitionAction.ADD)[200] == text
 

@@ -67,6 +67,26 @@ def test_headers_of_loops(stream: Stream) -> None:
     assert told(listener, [chunk(1, 0, 1, b"x")], stream) == {"FAST_NO_CHUNKS"}
 
 
+def test_values_of_lists_and_snapshots_that_nobody_knows_are_told_and_stop_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """5.2.5, 13.3: a channel comes to its books, whatever a list says of an instrument."""
+    listener = Listener(51)
+    listener.step(30)
+    toy, odd = listener.toy, {"InstrAttrib": [{"InstAttribType": 99}], "PriceDivisor": Scaled(1, -12)}
+    listed, whole = toy._listed, toy._whole
+    monkeypatch.setattr(toy, "_listed", lambda security_id: listed(security_id) | odd)
+    listener.loop(Stream.DEFINITION)
+    faults = [event.what for event in listener.events if isinstance(event, PacketDamaged)]
+    assert sorted(faults) == ["FAST_BEYOND_SCALE"] * 6 + ["FAST_UNKNOWN_VALUE"] * 6
+    more = {"MDEntryType": "c", "TradingSessionID": 9, "MDEntryTime": "0"}
+    monkeypatch.setattr(toy, "_whole", lambda one: [*whole(one), more])
+    listener.loop(Stream.SNAPSHOT)
+    assert listener.compare() == 6
+    faults = [event.what for event in listener.events if isinstance(event, PacketDamaged)]
+    assert faults[12:] == ["FAST_UNKNOWN_VALUE"] * 6
+
+
 def test_a_number_that_is_not_that_of_the_message() -> None:
     listener = Listener(51)
     listener.start()

@@ -152,8 +152,71 @@ def test_statistics(entry: dict[str, Any], kind: Kind, values: dict[str, int]) -
 
 
 def test_a_channel_reset_has_no_instrument() -> None:
-    reset = encoded(81, {"MDEntries": [{"MDUpdateAction": 0, "MDEntryType": "J", "MDEntryTime": 130000000}]})
-    assert [row["kind"] for row in read(reset).rows] == [Kind.CHANNEL_RESET]
+    for action in (0, None):  # 279 is optional in 81
+        told = {"MDUpdateAction": action, "MDEntryType": "J", "MDEntryTime": 130000000}
+        reading = read(encoded(81, {"MDEntries": [told]}))
+        assert reading.faults == []
+        assert [row["kind"] for row in reading.rows] == [Kind.CHANNEL_RESET]
+        (row,) = read(encoded(81, {"MDEntries": [told | {"SecurityID": 7, "RptSeq": 0}]})).rows
+        assert (row["kind"], row["security_id"]) == (Kind.EMPTY_BOOK, 7)
+
+
+@pytest.mark.parametrize(
+    ("template", "fields"),
+    [
+        (117, {"MDReqID": "1", "MDReqRejReason": "2", "Text": "no"}), (118, {"HeartbeatInt": 30}),
+        (119, {"Text": "bye"}), (140, {"DataLen": 3, "Data": b"RLC"}),
+    ],
+)  # fmt: skip
+def test_templates_that_are_only_read_take_their_number_and_tell_nothing(
+    template: int, fields: dict[str, Any]
+) -> None:
+    """5.2.1, 13.2: 35=Y, A, 5 and n."""
+    reading = read(encoded(template, fields))
+    assert reading.faults == []
+    assert [(row["kind"], row["other"]) for row in reading.rows] == [(Kind.OTHER, template)]
+    (unit,) = FAST.headers().split(write_chunks(9, encoded(template, fields))[0])
+    assert (unit.number, unit.sent_ns) == (9, SENT_NS)
+
+
+def test_older_templates_tell_the_same() -> None:
+    """5.2.1: whoever listens must read the current and the previous ids."""
+    common = {"MDUpdateAction": 0, "SecurityID": 7, "RptSeq": 3, "MDEntryTime": 130000123}
+    entries = [common | entry for entry in (
+        SNAPSHOT_BID | {"OrderID": "4", "MDEntryBuyer": "8", "MDInsertDate": 20131016, "MDInsertTime": 1,
+                        "QuoteCondition": "R"},
+        TRADE | {"TradeCondition": "X L", "TradeVolume": 9, "TickDirection": "1", "TradingSessionID": 6},
+        {"MDEntryType": "5", "MDEntryPx": Scaled(5, 0)}, {"MDEntryType": "B", "MDEntryPx": Scaled(5, 0)},
+        {"MDEntryType": "g", "PriceBandType": "1", "LowLimitPrice": Scaled(5, 0), "PriceLimitType": 0},
+    )]  # fmt: skip
+    opening = common | {"MDEntryType": "4", "MDEntryPx": Scaled(5, 0)}
+    newer, older = (
+        read(encoded(number, {"MDEntries": [*entries, opening | {"OpenCloseSettlFlag": flag}]}))
+        for number, flag in ((145, 5), (138, "5"))
+    )
+    assert newer.faults == older.faults == []
+    assert newer.rows.tobytes() == older.rows.tobytes()
+    status = {
+        "TransactTime": SENT,
+        "TradeDate": 20131016,
+        "SecurityGroup": "DOL",
+        "TradingSessionSubID": "17",
+    }
+    assert read(encoded(142, status)).rows.tobytes() == read(encoded(134, status)).rows.tobytes()
+    whole = {"LastMsgSeqNumProcessed": 5, "RptSeq": 1, "SecurityID": 7, "MDEntries": [SNAPSHOT_BID]}
+    assert read(encoded(147, whole)).rows.tobytes() == read(encoded(146, whole)).rows.tobytes()
+    listed = {"SendingTime": str(SENT), "TotNoRelatedSym": 1, "LastFragment": "Y", "RelatedSym": [LISTED]}
+    assert definition(149, listed) == definition(148, listed)
+    beat, before = (read(encoded(number, {})).rows for number in (144, 129))
+    assert beat.tobytes() == before.tobytes()
+    told = {"NewsID": "12", "Headline": "H", "LinesOfText": [{"Text": "one"}], "NewsSource": "3"}
+    texts = [FAST.news_desk(63).receive(encoded(number, told), 5) for number in (143, 137)]
+    assert texts[0] == texts[1]
+
+
+def definition(template: int, fields: dict[str, Any]) -> Any:
+    reader = FastReader(62, load_builtin_templates())
+    return reader.definition(reader.read_unit(encoded(template, fields)).rows[0])
 
 
 @pytest.mark.parametrize(
@@ -204,6 +267,8 @@ def test_what_nobody_can_read_is_a_report_all_the_same(entry: dict[str, Any], fa
         ("5", {"PriceAdjustmentMethod": 9}, "PriceAdjustmentMethod 9"),
         ("6", {"PriceType": "9"}, "PriceType '9'"),
         ("A", {"TradeCondition": "Z"}, "TradeCondition 'Z'"), ("7", {"MDStreamID": "XY"}, "MDStreamID 'XY'"),
+        ("D", {"Underlyings": [{"UnderlyingSecurityID": 1, "UnderlyingPx": Scaled(1, 0),
+                                "UnderlyingPxType": 7}]}, "UnderlyingPxType 7"),
     ],
 )  # fmt: skip
 def test_a_value_out_of_its_domain_is_kept_and_flagged(kind: str, entry: dict[str, Any], what: str) -> None:
@@ -211,7 +276,7 @@ def test_a_value_out_of_its_domain_is_kept_and_flagged(kind: str, entry: dict[st
     assert [(each.fault, each.lost, each.detail) for each in reading.faults] == [
         (Fault.FAST_UNKNOWN_VALUE, False, what)
     ]
-    (row,) = reading.rows
+    row, *_ = reading.rows
     assert row["kind"] != Kind.UNREAD
 
 
@@ -398,8 +463,38 @@ def test_what_the_books_of_a_channel_are_is_told_by_snapshots() -> None:
     (row,) = reader.read_unit(encoded(147, head | {"MarketDepth": 5})).rows
     assert (row["firm"], row["time_ns"], row["other"]) == (5, SENT_NS, NULL)
     assert reader.read_unit(incremental(order | {"OrderID": "4"})).rows["kind"].tolist() == [Kind.LEVEL]
-    reader.read_unit(encoded(147, head))
+    reader.read_unit(encoded(147, head | {"MDEntries": [SNAPSHOT_BID]}))
     assert reader.read_unit(incremental(order)).rows["kind"].tolist() == [Kind.ORDER]
+
+
+SNAPSHOT_BID: dict[str, Any] = {
+    "MDEntryType": "0", "MDEntryPx": Scaled(5, 0), "MDEntrySize": 3, "MDEntryPositionNo": 1,
+}  # fmt: skip
+
+
+def test_what_says_no_depth_does_not_make_levels_orders() -> None:
+    """9: a snapshot without rows, and lists that leave 1022 out, come on channels of levels too; a depth of 0
+    is all of the book."""
+    reader, level = FastReader(62, load_builtin_templates()), SNAPSHOT_BID | {"NumberOfOrders": 2}
+    head = {"LastMsgSeqNumProcessed": 5, "RptSeq": 1, "SecurityID": 7, "MDEntries": []}
+    reader.read_unit(encoded(147, head | {"MarketDepth": 5}))
+    (row,) = reader.read_unit(encoded(147, head)).rows
+    assert row["firm"] == 5
+    fields = {"SendingTime": str(SENT), "TotNoRelatedSym": 1, "LastFragment": "Y", "RelatedSym": [LISTED]}
+    listed = reader.read_unit(encoded(149, fields))
+    assert reader.definition(listed.rows[0]) is not None
+    assert reader.read_unit(incremental(level)).rows["kind"].tolist() == [Kind.LEVEL]
+    reader.read_unit(encoded(147, head | {"MarketDepth": 0, "MDEntries": [SNAPSHOT_BID]}))
+    assert reader.read_unit(incremental(level)).rows["kind"].tolist() == [Kind.ORDER]
+
+
+def test_a_phase_is_of_its_group_also_where_an_instrument_is_named() -> None:
+    """11: 1151 is looked for first; 625 is of groups, 326 of instruments."""
+    told = {"TransactTime": SENT, "TradeDate": 20131016, "SecurityGroup": "DOL ", "SecurityID": 7}
+    (phase,) = read(encoded(142, told | {"TradingSessionSubID": "17"})).rows
+    assert (phase["kind"], phase["type"], phase["id"]) == (Kind.PHASE, 17, int.from_bytes(b"DOL", "little"))
+    (state,) = read(encoded(142, told | {"SecurityTradingStatus": 2})).rows
+    assert (state["kind"], state["type"], state["security_id"]) == (Kind.STATE, 2, 7)
 
 
 def test_a_phase_of_another_exchange_is_not_of_our_groups() -> None:

@@ -369,6 +369,122 @@ def test_refusals_have_their_codes(switch: str, response: str) -> None:
     assert [each.span for each in link.failed] == [NumberRange("5", 1, 2)]
 
 
+def test_unavailable_is_said_of_every_channel() -> None:
+    """1348=7, 1354=8."""
+    link = ReplayLink(archive())
+    link.store.is_available = False
+    heard = sent_by_server(link)
+    link.want("5", 1, 2)
+    link.run(0.1)
+    ack = next(each for each in heard if each.msg_type == b"BX")
+    assert (ack.text(1348), [each[1354] for each in ack.group(1351)]) == ("7", [b"8"])
+
+
+def test_a_client_that_takes_nothing_makes_the_server_busy() -> None:
+    """1348=3: asked for again after a pause, and had once it has the time."""
+    link = ReplayLink(archive())
+    link.want("5", 1, 1)
+    link.run(0.1)
+    heard = sent_by_server(link)
+    assert link.server is not None
+    link.server.settings = ReplayServerSettings(max_unsent=-1)
+    link.want("5", 10, 13)
+    link.run(0.1)
+    assert [each.text(1348) for each in heard if each.msg_type == b"BX"] == ["3"]
+    link.server.settings = ReplayServerSettings()
+    link.run(0.3)
+    assert numbers(link) == [1, 10, 11, 12, 13]
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "error", "count"),
+    [
+        (3, 2, "3", 0), (0, 2, "3", 0),  # no such range
+        (95, 5010, "4", 0), (95, 110, "5", 10), (4991, 5010, "6", 10), (1, 100, "1", 0),
+    ],
+)  # fmt: skip
+def test_errors_of_a_channel_have_their_codes(begin: int, end: int, error: str, count: int) -> None:
+    """1354; what there is comes all the same. 7 is below."""
+    link = ReplayLink(archive(range(101, 5001)))
+    heard = asked_by_hand(link, begin, end)
+    report = next(each for each in heard if each.msg_type == b"BY")
+    assert (report.text(1426), report.group(1351)[0][1354]) == ("4", error.encode())
+    assert sum(len(each.group(10054)) for each in heard if each.msg_type == b"URDR") == count
+    ack = next(each for each in heard if each.msg_type == b"BX")
+    told = ack.group(1351)[0].get(1354)
+    assert (ack.text(1348), told) == (("0", None) if error == "1" else ("1", error.encode()))
+
+
+def test_both_ends_may_be_missing() -> None:
+    heard = asked_by_hand(ReplayLink(archive(range(101, 111))), 95, 115)
+    report = next(each for each in heard if each.msg_type == b"BY")
+    assert (report.text(1426), report.group(1351)[0]) == ("4", {1355: b"5", 1357: b"110", 1354: b"7"})
+
+
+def asked_by_hand(link: ReplayLink, begin: int, end: int) -> list[FixMessage]:
+    """A request that our client would not send."""
+    link.want("5", 4000, 4000)
+    link.run(0.05)
+    heard = sent_by_server(link)
+    assert link.server is not None
+    number = link.server.session.core.inbound.expected
+    header = {34: number, 49: "CLIENT", 52: link.now_ns, 56: "B3"}
+    request = {1346: "by hand", 1347: 0, 1351: [{1355: "5", 1182: begin, 1183: end}]}
+    link.server.receive(ENCODER.message(b"BW", header, request), link.now_ns)
+    link.exchange()
+    return heard
+
+
+def partly_by(response: bytes, error: bytes) -> Change:
+    def change(message: FixMessage) -> FixMessage:
+        if message.msg_type == b"BX":
+            message.body[1348] = response
+            for entry in message.group(1351):
+                if entry[1355] == b"77":
+                    entry[1354] = error
+        return message
+
+    return change
+
+
+@pytest.mark.parametrize("response", [b"1", b"2"])
+def test_a_channel_that_is_refused_at_once_is_not_waited_for(response: bytes) -> None:
+    """6.2, script D3.5: 1348=1 (or 2) with 1354=0 of a channel; no BY has to follow of it."""
+    link = ReplayLink(archive())
+    acks, reports = changing(b"BX", partly_by(response, b"0")), changing(b"BY", without_77)
+    link.tamper = lambda data: reports(acks(data))
+    link.want("77", 1, 3)
+    link.want("5", 1, 3)
+    link.run(0.1)
+    assert link.failed == [SpanFailed(NumberRange("77", 1, 3), "1354=0")]
+    link.want("5", 7, 9)
+    link.run(0.1)
+    assert numbers(link) == [1, 2, 3, 7, 8, 9]
+    assert (link.endpoints, link.client.health.faults) == (["A"], {})
+
+
+def without_77(message: FixMessage) -> FixMessage | None:
+    return None if message.group(1351)[0][1355] == b"77" else message
+
+
+def without(tag: int) -> Change:
+    def change(message: FixMessage) -> FixMessage:
+        for entry in (message.body, *message.group(10054)):
+            entry.pop(tag, None)
+        return message
+
+    return change
+
+
+@pytest.mark.parametrize("tag", [911, 1350])
+def test_what_nobody_relies_on_may_be_missing(tag: int) -> None:
+    link = ReplayLink(archive())
+    link.tamper = changing(b"URDR", without(tag))
+    link.want("5", 10, 13)
+    link.run(0.2)
+    assert numbers(link) == [10, 11, 12, 13]
+
+
 def test_large_answers_come_in_blocks() -> None:
     link = ReplayLink(archive(), ReplayServerSettings(max_raw_bytes=1000))
     heard = sent_by_server(link)

@@ -1,6 +1,8 @@
 """Instruments as entries of 35=y (7.4.2), phases and states as 35=f (7.5.5) and 269=c (7.8.14), news as 35=B
 (7.5.6): tags and the bytes of their values."""
 
+from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any, Final
 
 from pregao.codecs.fix.formats import format_timestamp
@@ -24,6 +26,7 @@ from pregao.model.instruments import (
     TickRule,
     TradeType,
     Underlying,
+    UnderlyingWeight,
 )
 from pregao.model.market import Action, DefinitionAction, Session, Side, StateEvent
 
@@ -62,7 +65,7 @@ def instrument_fields(
         1144: b"%d" % instrument.implied,
     }  # fmt: skip
     found |= _terms(instrument) | _quantities(instrument) | _groups(instrument)
-    found |= _rare_terms(instrument.terms or ListingTerms())
+    found |= _rare_terms(instrument.listing or ListingTerms())
     return {tag: value for tag, value in found.items() if value is not None}
 
 
@@ -94,7 +97,7 @@ def _maturity(instrument: Instrument) -> bytes | None:
     """Of options of a week or a day that too (YYYYMMW, YYYYMMDD)."""
     if instrument.maturity is None:
         return None
-    month, terms = b"%04d%02d" % instrument.maturity, instrument.terms or ListingTerms()
+    month, terms = b"%04d%02d" % instrument.maturity, instrument.listing or ListingTerms()
     if terms.maturity_day is not None:
         return month + b"%02d" % terms.maturity_day
     return month if terms.maturity_week is None else month + b"%d" % terms.maturity_week
@@ -103,8 +106,8 @@ def _maturity(instrument: Instrument) -> bytes | None:
 def _rare_terms(terms: ListingTerms) -> Fields:
     dates = {873: terms.dated_date, 916: terms.start_date, 917: terms.end_date}
     found: Fields = {tag: date_text(days) for tag, days in dates.items() if days is not None}
-    if terms.settlement_month is not None:
-        found[667] = b"%04d%02d" % terms.settlement_month
+    if terms.contract_month is not None:
+        found[667] = b"%04d%02d" % terms.contract_month
     if terms.corporate_action is not None:
         found[37010] = b"%d" % terms.corporate_action
     if terms.tick_rules:
@@ -113,9 +116,12 @@ def _rare_terms(terms: ListingTerms) -> Fields:
 
 
 def _tick_rule(rule: TickRule) -> Fields:
-    prices = {1206: rule.start, 1207: rule.end, 1208: rule.increment}
-    found: Fields = {tag: price_text(value) for tag, value in prices.items() if value is not None}
-    return found if rule.kind is None else found | {1209: b"%d" % rule.kind}
+    found = _exact({1206: rule.start, 1207: rule.end, 1208: rule.increment})
+    return found if rule.type is None else found | {1209: b"%d" % rule.type}
+
+
+def _exact(values: Mapping[int, Decimal | None]) -> Fields:
+    return {tag: format(value, "f").encode() for tag, value in values.items() if value is not None}
 
 
 def _quantities(instrument: Instrument) -> Fields:
@@ -139,17 +145,20 @@ def _groups(instrument: Instrument) -> Fields:
         {871: _TRADE_TYPES, 872: b"%d" % each} for each in instrument.trade_types if each in _TOLD_TYPES
     ]
     attributes += [{871: _GT_ORDERS, 872: b"1"}] if instrument.accepts_gt else []
-    underlyings = [_underlying(each) for each in instrument.underlyings]
+    weights = {each.security_id: each for each in (instrument.listing or ListingTerms()).weights}
+    underlyings = [_underlying(each, weights.get(each.security_id)) for each in instrument.underlyings]
     legs = [_leg(leg) for leg in instrument.legs]
     return {454: others or None, 870: attributes or None, 711: underlyings or None, 555: legs or None}
 
 
-def _underlying(underlying: Underlying) -> Fields:
+def _underlying(underlying: Underlying, weight: UnderlyingWeight | None) -> Fields:
+    """With a weight where it is a member of an index."""
     found: Fields = {
         311: ascii_text(underlying.symbol), 309: b"%d" % underlying.security_id, 305: SOURCE, 308: MARKET,
     }  # fmt: skip
-    of_index = {6919: underlying.index_percent, 37021: underlying.index_quantity}
-    return found | {tag: price_text(value) for tag, value in of_index.items() if value is not None}
+    if weight is None:
+        return found
+    return found | _exact({6919: weight.percent, 37021: weight.theoretical_quantity})
 
 
 def _leg(leg: Leg) -> Fields:

@@ -273,8 +273,10 @@ def _snapshot(context, columns, shape, row, parent):
     depth = value(columns, shape, f.DEPTH, parent)
     security_id = value(columns, shape, f.ROOT_SECURITY_ID, parent)
     sent_ns = ns_of(context + f.KNOWN_DAY, value(columns, shape, f.SENT, parent))
-    if sent_ns == NO_TIME or security_id < 0 or (depth != NULL and depth < 0):
+    if sent_ns == NO_TIME or security_id < 0 or (depth != NULL and depth <= 0):
         return 0
+    if depth == NULL and load_i64(context, f.BY_LEVEL) == 1:
+        return 0  # whether it says that orders are told depends on its rows
     reports = value(columns, shape, f.REPORTS, parent)
     store_8(row, r.KIND, SNAPSHOT)
     store_8(row, r.ACTION, NO_ACTION)
