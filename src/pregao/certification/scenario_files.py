@@ -60,7 +60,7 @@ class ScenarioError(PregaoError):
 @cache
 def load_script() -> tuple[s.Section, ...]:
     """The packaged script, in order."""
-    folder = resources.files("pregao.certification.scenarios")
+    folder = resources.files("pregao.certification") / "scenarios"
     return tuple(
         parse_section(folder.joinpath(f"{name}.txt").read_text("utf-8"), f"{name}.txt") for name in SECTIONS
     )
