@@ -56,7 +56,9 @@ def measure() -> list[Row]:
         runs["simplefix parse"] = (baseline_fix.simplefix_parse(simplefix, data), PLAIN_MESSAGES // 10)
         runs["simplefix encode"] = (baseline_fix.simplefix_encode(simplefix, pairs), PLAIN_MESSAGES // 5)
     if quickfix is not None:
-        with resources.as_file(resources.files("pregao.codecs.schemas").joinpath(BUILTIN_DICTIONARY)) as path:
+        with resources.as_file(
+            resources.files("pregao.codecs").joinpath("schemas", BUILTIN_DICTIONARY)
+        ) as path:
             runs["quickfix"] = (baseline_fix.quickfix_parse(quickfix, str(path), data), PLAIN_MESSAGES)
     stream = b"".join(
         encoder.message(b"X", {**HEADER, 34: b"%d" % number}, BODY) for number in range(KERNEL_MESSAGES)

@@ -90,10 +90,9 @@ def _repeated(ask: Callable[[], object]) -> Callable[[], None]:
 def _making(packets: Sequence[CapturedPacket]) -> list[Row]:
     """Of rows that were read once: what making an event costs by itself."""
     market, kept = Market(MemoryPackets(packets), orders=True, statistics=True, quotes=False), []
-    market._use(lambda rows, *_: kept.append(rows.copy()))
-    market._channels.exact = False
-    while not market.ended:
-        market.poll()
+    with market._pump.handing_on(lambda rows, *_: kept.append(rows.copy())):
+        while not market.ended:
+            market.poll()
     rows = np.concatenate(kept)
     chosen = {"orders": rows[rows["kind"] == Kind.ORDER], "trades": rows[rows["kind"] == Kind.TRADE]}
     scene = Scene(84, Symbols())

@@ -118,7 +118,7 @@ def assert_agree(decoded: Any, expected: Any, where: str) -> None:
 
 
 def test_a_reader_without_history_sees_the_newest_lengths() -> None:
-    text = resources.files("pregao.codecs.schemas").joinpath(BUILTIN_SCHEMA).read_text("utf-8")
+    text = resources.files("pregao.codecs").joinpath("schemas", BUILTIN_SCHEMA).read_text("utf-8")
     plain, newest = OracleSchema.from_string(text), max(FILES)
     for template_id, ours in our_view(newest).items():
         message = plain.messages[template_id]

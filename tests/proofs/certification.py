@@ -4,17 +4,17 @@ step and depths where the script is to find it. A case is a client or a bug in a
 from typing import Any, Final
 
 from pregao.certification.client import CertifyClient
-from pregao.certification.scenario import Segment
+from pregao.certification.scenario import ScriptSegment
 from tests.proofs.result import Result
 from tests.unit.certification.bugs import BUGS, PLAYED, first_failure, wanted_failure
 from tests.unit.certification.kit import example_client, failures, play
 
 NAME = "certification"
-BOXES: Final = {Segment.EQUITIES: 178, Segment.DERIVATIVES: 151}
+BOXES: Final = {ScriptSegment.EQUITIES: 178, ScriptSegment.DERIVATIVES: 151}
 CLIENTS: Final = (example_client, CertifyClient)
 CASES: Final = [
-    *((client, segment) for client in CLIENTS for segment in Segment),
-    *((bug, segment) for bug in BUGS for segment in Segment),
+    *((client, segment) for client in CLIENTS for segment in ScriptSegment),
+    *((bug, segment) for bug in BUGS for segment in ScriptSegment),
 ]
 
 
@@ -28,7 +28,7 @@ def run_case(number: int) -> tuple[Result, Any]:
     return (_bug(what, segment) if isinstance(what, str) else _client(what, segment)), None
 
 
-def _client(make: Any, segment: Segment) -> Result:
+def _client(make: Any, segment: ScriptSegment) -> Result:
     results = play(segment, make, PLAYED)
     boxes = sum(len(result.boxes) for result in results)
     found = [f"{step} {box}: {reasons[:1]}" for step, box, reasons in failures(results)]
@@ -37,7 +37,7 @@ def _client(make: Any, segment: Segment) -> Result:
     return _result(boxes, 0, [f"{make.__name__} {segment.value} {each}" for each in found])
 
 
-def _bug(bug: str, segment: Segment) -> Result:
+def _bug(bug: str, segment: ScriptSegment) -> Result:
     wanted, found = wanted_failure(bug, segment), first_failure(bug, segment)
     words = f"{bug}, {segment.value}: first fails at {found}, not {wanted}"
     return _result(1, 1, [words] if found != wanted else [])

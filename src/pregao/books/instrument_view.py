@@ -39,6 +39,37 @@ class StoreViews:
         """Address for kernels; it never changes."""
         return self._memory.context
 
+    @property
+    def held(self) -> int:
+        """Orders in all books."""
+        return self._memory.get(t.ORDERS_HELD)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the arena."""
+        return len(self._memory.arena)
+
+    @property
+    def used(self) -> int:
+        """Bytes of the arena that were ever needed."""
+        return self._memory.get(t.ARENA_USED)
+
+    @property
+    def skipped(self) -> int:
+        """Rows of instruments that are not kept."""
+        return self._memory.get(t.SKIPPED)
+
+    def top_words(self, number: int) -> NDArray[np.int64]:
+        """Best bid and best offer: price, size and orders of each."""
+        start = number * t.TOP_SIZE
+        words: NDArray[np.int64] = self._memory.tops[start : start + 2 * t.TOP_SIDE].view(np.int64)
+        return words
+
+    @property
+    def has_touched(self) -> bool:
+        """Whether books have changed whose quotes are not told yet: their event has not ended."""
+        return self._memory.get(t.TOUCHED_COUNT) > 0
+
     def book_numbers(self, number: int) -> list[int]:
         """Of all books of an instrument: its own, and those of streams that are not E."""
         numbers = [number]

@@ -30,8 +30,9 @@ def lines(size: int) -> Bytes:
 
 class BookMemory:
     def __init__(self, max_orders: int) -> None:
-        self.words = np.zeros(t.CONTEXT_WORDS, np.int64)
-        self.context = address(self.words)
+        words = np.zeros(t.CONTEXT_WORDS, np.int64)
+        self._words = words.data  # a word of it is an int at once, one of an array is not
+        self.context = address(words)
         self.instruments = 0  # how many there is room for
         self.headers = self.tops = self.anomalies = lines(0)
         self.security_ids = np.empty(0, np.int64)
@@ -43,20 +44,17 @@ class BookMemory:
         self._depth_shown = np.empty(0, np.int64)
         self._touched = np.empty(0, np.uint32)
         self._found = np.empty(t.PIECE, np.int64)
-        self._set(t.FOUND, address(self._found))
-        self._set(t.MAX_ORDERS, max_orders)
-        self._set(t.ARENA_USED, t.LINE)  # offset 0 is nowhere
+        self.set(t.FOUND, address(self._found))
+        self.set(t.MAX_ORDERS, max_orders)
+        self.set(t.ARENA_USED, t.LINE)  # offset 0 is nowhere
         self.grow_arena(FIRST_ARENA)
         self.grow_instruments(FIRST_INSTRUMENTS)
 
     def get(self, field: int) -> int:
-        return int(self.words[field // 8])
-
-    def _set(self, field: int, value: int) -> None:
-        self.words[field // 8] = value
+        return self._words[field >> 3]
 
     def set(self, field: int, value: int) -> None:
-        self._set(field, value)
+        self._words[field >> 3] = value
 
     def grow_arena(self, at_least: int = 0) -> None:
         """Room for what was wanted, and at least twice what there is."""
@@ -66,8 +64,8 @@ class BookMemory:
         kept = min(used, len(self.arena))
         arena[:kept] = self.arena[:kept]
         self.arena = arena
-        self._set(t.ARENA, address(arena))
-        self._set(t.ARENA_SIZE, size)
+        self.set(t.ARENA, address(arena))
+        self.set(t.ARENA_SIZE, size)
 
     def grow_instruments(self, count: int) -> None:
         old = self.instruments
@@ -84,12 +82,12 @@ class BookMemory:
         self.firsts = firsts
         self.instruments = count
         self._grow_depth_shown(old)
-        self._set(t.HEADERS, address(self.headers))
-        self._set(t.ANOMALIES, address(self.anomalies))
-        self._set(t.TOPS, address(self.tops))
-        self._set(t.SECURITY_IDS, address(security_ids))
-        self._set(t.TOUCHED, address(touched))
-        self._set(t.FIRSTS, address(firsts))
+        self.set(t.HEADERS, address(self.headers))
+        self.set(t.ANOMALIES, address(self.anomalies))
+        self.set(t.TOPS, address(self.tops))
+        self.set(t.SECURITY_IDS, address(security_ids))
+        self.set(t.TOUCHED, address(touched))
+        self.set(t.FIRSTS, address(firsts))
 
     def grow_quotes(self) -> None:
         count = self.get(t.QUOTES_COUNT)
@@ -102,7 +100,7 @@ class BookMemory:
         """From now on depths are told of so many levels a side. Nothing counts as told yet."""
         self.depth_levels, self._depth_shown = levels, np.empty(0, np.int64)
         self._grow_depth_shown(0)
-        self._set(t.DEPTH_LEVELS, levels)
+        self.set(t.DEPTH_LEVELS, levels)
         self.depths = np.empty(0, t.depth_type(levels))
         self.grow_depths()
 
@@ -113,8 +111,8 @@ class BookMemory:
         depths = np.empty(size, t.depth_type(self.depth_levels))
         depths[:count] = self.depths[:count]
         self.depths = depths
-        self._set(t.DEPTHS, address(depths))
-        self._set(t.DEPTHS_CAPACITY, len(depths))
+        self.set(t.DEPTHS, address(depths))
+        self.set(t.DEPTHS_CAPACITY, len(depths))
 
     def _grow_depth_shown(self, old: int) -> None:
         """Of all instruments; of those after the first `old` there is nothing."""
@@ -125,12 +123,12 @@ class BookMemory:
         shown[:, :, 0] = NULL
         shown.reshape(-1)[: old * words] = self._depth_shown[: old * words]
         self._depth_shown = shown.reshape(-1)
-        self._set(t.DEPTH_SHOWN, address(self._depth_shown))
+        self.set(t.DEPTH_SHOWN, address(self._depth_shown))
 
     def use_quotes(self, quotes: NDArray[Any]) -> None:
         self.quotes = quotes
-        self._set(t.QUOTES, address(quotes))
-        self._set(t.QUOTES_CAPACITY, len(quotes))
+        self.set(t.QUOTES, address(quotes))
+        self.set(t.QUOTES_CAPACITY, len(quotes))
 
 
 def _grown(old: Bytes, size: int) -> Bytes:

@@ -19,6 +19,7 @@ from pregao.books.instrument_view import StoreViews
 from pregao.books.invariants import check_store
 from pregao.books.kernels import rows as kernels
 from pregao.books.kernels.by_level import set_depth
+from pregao.books.kernels.quotes import settle
 from pregao.books.kernels.statistics import empty_slots, forget_auction, reset_session
 from pregao.books.memory import BookMemory, address
 from pregao.books.phases import own_in_snapshot
@@ -59,26 +60,6 @@ class BookStore(StoreViews):
     def __len__(self) -> int:
         return len(self.numbering)
 
-    @property
-    def held(self) -> int:
-        """Orders in all books."""
-        return self._memory.get(t.ORDERS_HELD)
-
-    @property
-    def size(self) -> int:
-        """Bytes of the arena."""
-        return len(self._memory.arena)
-
-    @property
-    def used(self) -> int:
-        """Bytes of the arena that were ever needed."""
-        return self._memory.get(t.ARENA_USED)
-
-    @property
-    def skipped(self) -> int:
-        """Rows of instruments that are not kept."""
-        return self._memory.get(t.SKIPPED)
-
     def number(self, security_id: int) -> int | None:
         return self.numbering.get(security_id)
 
@@ -94,12 +75,6 @@ class BookStore(StoreViews):
 
     def security_id(self, number: int) -> int:
         return self.numbering.security_ids[number]
-
-    def top_words(self, number: int) -> NDArray[np.int64]:
-        """Best bid and best offer: price, size and orders of each."""
-        start = number * t.TOP_SIZE
-        words: NDArray[np.int64] = self._memory.tops[start : start + 2 * t.TOP_SIDE].view(np.int64)
-        return words
 
     def add_instrument(self, security_id: int) -> int | None:
         """Its number; None when there are as many as there may be."""
@@ -154,11 +129,6 @@ class BookStore(StoreViews):
         taken = self._memory.quotes[:count].copy()
         self._memory.set(t.QUOTES_COUNT, 0)
         return taken
-
-    @property
-    def has_touched(self) -> bool:
-        """Whether books have changed whose quotes are not told yet: their event has not ended."""
-        return self._memory.get(t.TOUCHED_COUNT) > 0
 
     def want_depth(self, levels: int) -> None:
         """From now on the first levels a side are told at the end of an event that changed one of them:
@@ -292,7 +262,7 @@ class BookStore(StoreViews):
 
     def settle(self) -> None:
         """What is now counts as told: the next quotes are of what changes from here on."""
-        kernels.settle(self.context)
+        settle(self.context)
 
     def _header(self, number: int) -> int:
         return self._memory.get(t.HEADERS) + number * t.HEADER_SIZE

@@ -13,15 +13,21 @@ people.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
-
-import numpy as np
+from typing import Any, Final
 
 from pregao.captures.decoded import Finding
 from pregao.captures.reader import CaptureReader
+from pregao.captures.session_batches import (
+    Item,
+    RecordStamps,
+    SessionBatch,
+    SessionBreak,
+    SessionFinding,
+    Stamp,
+    source_of,
+)
 from pregao.codecs.fix.compression import StreamInflater
 from pregao.codecs.pcap.tcp import ChangeKind, Direction, SegmentReader, StreamChange, TcpStreams
-from pregao.feeds.port import Array
 from pregao.feeds.session_port import (
     JournalFault,
     RunJournal,
@@ -36,60 +42,7 @@ from pregao.model.errors import DecodeError, Fault
 
 AT_ONCE: Final = 1 << 20  # inflated bytes of a direction that wait to be read
 _NAMED_WITHIN: Final = 4_096  # bytes: a connection that has not said whose it is by then is somebody else's
-_LETTERS: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
-_LONGEST_NAME: Final = 64
 MOST_JOURNALS: Final = 1_024  # of sessions that came in one reading
-
-
-def source_of(client: str, server: str) -> str:
-    """A session's name, as tables and paths have it: different sessions have different names."""
-    return f"{_plain(client)}-{_plain(server)}"
-
-
-def _plain(name: str) -> str:
-    letters = name.encode("latin-1", "replace")[:_LONGEST_NAME]
-    return "".join(chr(each) if each in _LETTERS else f".{each:02X}" for each in letters)
-
-
-@dataclass(slots=True)
-class SessionBatch:
-    """Messages that follow each other. `line` and `epoch` say of which sequence of numbers of the session;
-    `record_at` is where the record is that brought each message, in the (unpacked) file."""
-
-    source: str
-    line: int
-    epoch: int
-    numbers: Array
-    sent_ns: Array  # 0: it does not say
-    received_ns: Array
-    record_at: Array
-    file: str
-    buffer: Array
-    offsets: Array
-    lengths: Array
-
-    def __len__(self) -> int:
-        return len(self.numbers)
-
-
-class SessionBreak(NamedTuple):
-    """A connection of a session begins: nothing is subscribed to any more. Also after bytes are missing."""
-
-    source: str
-    line: int
-    ts_ns: int
-
-
-class SessionFinding(NamedTuple):
-    """`source`: empty where nobody knows whose session it is."""
-
-    source: str
-    finding: Finding
-    ts_ns: int
-    is_gap: bool = False  # messages of the session are missing
-
-
-Item = SessionBatch | SessionBreak | SessionFinding
 
 
 @dataclass(slots=True)
@@ -112,7 +65,7 @@ class _Side:
     begun: bool = True
     is_closed: bool = False  # nothing behind this place can be read, or is ours
     pieces: list[bytes] = field(default_factory=list)
-    stamps: list[tuple[int, int, int]] = field(default_factory=list)  # ts, record and offset of each piece
+    stamps: list[Stamp] = field(default_factory=list)  # of each piece
     size: int = 0
 
 
@@ -277,33 +230,33 @@ class SessionUnits:
     def _found(self, side: _Side, line: _Line, found: list[Any]) -> Iterator[Item]:
         """Of a server; what a client says is passed over. Single messages that follow each other are one
         batch."""
-        window = _Window(side, line)
+        stamps = RecordStamps(line.source, line.number, line.fed, side.pieces, side.stamps)
         singles: list[SessionMessage] = []
         for each in found:
             if isinstance(each, SessionMessage):
                 if singles and each.epoch != singles[-1].epoch:
-                    yield from self._told(line, window.of_messages(singles, self._file))
+                    yield from self._wanted_batch(line, stamps.of_messages(singles, self._file))
                     singles = []
                 singles.append(each)
                 continue
             if singles:
-                yield from self._told(line, window.of_messages(singles, self._file))
+                yield from self._wanted_batch(line, stamps.of_messages(singles, self._file))
                 singles = []
             if isinstance(each, SessionRun):
-                yield from self._told(line, window.of_run(each, self._file))
+                yield from self._wanted_batch(line, stamps.of_run(each, self._file))
             else:
-                yield from self._fault(line, each, window)
+                yield from self._fault(line, each, stamps)
         if singles:
-            yield from self._told(line, window.of_messages(singles, self._file))
+            yield from self._wanted_batch(line, stamps.of_messages(singles, self._file))
 
-    def _fault(self, line: _Line, fault: JournalFault, window: "_Window") -> Iterator[Item]:
+    def _fault(self, line: _Line, fault: JournalFault, stamps: RecordStamps) -> Iterator[Item]:
         if line.is_servers is False or (self._only is not None and line.source != self._only):
             return
-        ts_ns, record, offset = window.stamp(fault.offset)
+        ts_ns, record, offset = stamps.stamp(fault.offset)
         found = Finding(self._file, fault.fault.label, record, offset, fault.detail)
         yield SessionFinding(line.source, found, ts_ns, is_gap=fault.fault is Fault.FIX_NUMBERS_MISSING)
 
-    def _told(self, line: _Line, batch: SessionBatch) -> Iterator[SessionBatch]:
+    def _wanted_batch(self, line: _Line, batch: SessionBatch) -> Iterator[SessionBatch]:
         if line.is_servers is None:
             at, size = int(batch.offsets[0]), int(batch.lengths[0])
             line.is_servers = self._system.is_servers(batch.buffer[at : at + size].tobytes())
@@ -313,41 +266,3 @@ class SessionUnits:
     def _finding(self, change: StreamChange, fault: Fault, detail: str) -> Finding:
         segment = change.segment
         return Finding(self._file, fault.label, segment.number, segment.record_offset, detail)
-
-
-class _Window:
-    """Which record brought a byte of a journal, of those that were just given to it."""
-
-    def __init__(self, side: _Side, line: _Line) -> None:
-        self._line = line
-        self._ends = line.fed + np.cumsum([len(piece) for piece in side.pieces], dtype=np.int64)
-        self._stamps = np.array(side.stamps or [(0, 0, 0)], np.int64)
-
-    def _which(self, ends: Array) -> Array:
-        found: Array = np.minimum(np.searchsorted(self._ends, ends), len(self._stamps) - 1)
-        return found
-
-    def stamp(self, offset: int) -> tuple[int, int, int]:
-        ts_ns, record, at = self._stamps[self._which(np.array([offset + 1]))[0]].tolist()
-        return ts_ns, record, at
-
-    def of_run(self, run: SessionRun, file: str) -> SessionBatch:
-        which = self._which(run.base + run.offsets + run.lengths)
-        numbers = run.first + np.arange(len(run.offsets), dtype=np.int64)
-        return SessionBatch(
-            self._line.source, self._line.number, run.epoch, numbers, run.sent_ns, self._stamps[which, 0],
-            self._stamps[which, 2], file, run.buffer, run.offsets, run.lengths,
-        )  # fmt: skip
-
-    def of_messages(self, messages: list[SessionMessage], file: str) -> SessionBatch:
-        lengths = np.array([len(each.payload) for each in messages], np.uint32)
-        which = self._which(np.array([each.offset + len(each.payload) for each in messages], np.int64))
-        known = np.array([each.offset for each in messages], np.int64) >= self._line.fed
-        received = np.where(known, self._stamps[which, 0], [each.received_ns for each in messages])
-        return SessionBatch(
-            self._line.source, self._line.number, messages[0].epoch,
-            np.array([each.number for each in messages], np.int64),
-            np.array([each.sent_ns for each in messages], np.int64), received, self._stamps[which, 2], file,
-            np.frombuffer(b"".join(each.payload for each in messages), np.uint8),
-            np.cumsum(lengths, dtype=np.int64) - lengths, lengths,
-        )  # fmt: skip

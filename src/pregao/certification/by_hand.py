@@ -7,8 +7,9 @@ from typing import Any, Final, Protocol
 
 from pregao.certification.desk import CertificationDesk
 from pregao.certification.report.evidence import price_text
-from pregao.certification.runner import BoxResult, StepResult, Verdict, printable
-from pregao.certification.scenario import Box, PriceKind, ScriptPrice
+from pregao.certification.results import BoxResult, StepResult, Verdict
+from pregao.certification.runner import printable
+from pregao.certification.scenario import Box, ScriptPrice, ScriptPriceKind
 from pregao.certification.sent_streams import SentStreams
 from pregao.certification.served import ServedExchange
 from pregao.feeds.publishing import OutgoingPacket
@@ -38,10 +39,10 @@ def introduce(desk: CertificationDesk, console: Console) -> None:
     names = {
         each: desk.market.engine.floor.markets[each].instrument for each in (desk.instrument, desk.neighbour)
     }
-    told = [f"{each.symbol} ({security_id})" for security_id, each in names.items()]
-    price, next_price = (desk.price(ScriptPrice(PriceKind.TICKS, ticks)) for ticks in (0, 1))
-    console.say(f"\n{desk.segment.value}: {told[0]}; P is {price_text(price)}, P+1 {price_text(next_price)}")
-    console.say(f"what is not named must stay, {told[1]} of its group too")
+    shown = [f"{each.symbol} ({security_id})" for security_id, each in names.items()]
+    price, next_price = (desk.price(ScriptPrice(ScriptPriceKind.TICKS, ticks)) for ticks in (0, 1))
+    console.say(f"\n{desk.segment.value}: {shown[0]}; P is {price_text(price)}, P+1 {price_text(next_price)}")
+    console.say(f"what is not named must stay, {shown[1]} of its group too")
 
 
 class HandStopped(Exception):  # noqa: N818 (nothing went wrong)

@@ -51,7 +51,7 @@ class CertifyClient:
         self._system = self.config["system"]
         self._decoder: Any = load_decoding(self._system).decoder()
         self._tagger = load_tagger(self._system)
-        self._told: dict[tuple[Any, ...], Line] = {}
+        self._last_lines: dict[tuple[Any, ...], Line] = {}
         self._events: dict[int, int | None] = {}
         self._packets = PushedPackets(())
         self._market: Market | None = None
@@ -80,7 +80,7 @@ class CertifyClient:
 
     def _connect(self) -> None:
         """Books are built from nothing: what is not heard is not known."""
-        self._told.clear()
+        self._last_lines.clear()
         if "session" in self.config:
             self._session = WatchedSession(self._system, self.config["session"], self._stream, self._clock)
             self._market = Market(self._session, statistics=True, system=self._system)
@@ -156,7 +156,7 @@ class CertifyClient:
         elif isinstance(event, StateChanged):
             self._events[event.security_id] = None if event.event is None else int(event.event)
         elif isinstance(event, PhaseChanged):
-            self._told = {key: line for key, line in self._told.items() if key[0] != "state"}
+            self._last_lines = {key: line for key, line in self._last_lines.items() if key[0] != "state"}
 
     def _instrument(self, market: Market, channel: int, depth: str, security_id: int) -> Iterator[Line]:
         """Its book and state, where they are other than it said last."""
@@ -186,9 +186,9 @@ class CertifyClient:
         return [[_price(level.price), level.size, level.orders] for level in book.side_levels(side)]
 
     def _is_new(self, key: tuple[Any, ...], line: Line) -> bool:
-        if self._told.get(key) == line:
+        if self._last_lines.get(key) == line:
             return False
-        self._told[key] = line
+        self._last_lines[key] = line
         return True
 
 

@@ -124,9 +124,9 @@ class ClientJudge:
     def _news(self, lines: Sequence[Line]) -> Iterator[str]:
         """As it was written (359), or as ASCII has it (148)."""
         headline = self._desk.headline
-        told = [each.get("headline") for each in lines if each.get("see") == "news"]
-        if headline not in told and headline.encode("ascii", "replace").decode() not in told:
-            yield f"news: {headline!r} expected, {_word(told[-1] if told else None)} seen"
+        headlines = [each.get("headline") for each in lines if each.get("see") == "news"]
+        if headline not in headlines and headline.encode("ascii", "replace").decode() not in headlines:
+            yield f"news: {headline!r} expected, {_word(headlines[-1] if headlines else None)} seen"
 
     def _index(self, lines: Sequence[Line]) -> Iterator[str]:
         """The last value that was told is the exchange's."""
@@ -217,9 +217,9 @@ def _compare_row(where: str, truth: BookRow, seen: object) -> Iterator[str]:
         yield f"{where}: price {_shown(truth.price)} expected, {str(seen[0])[:60]} seen"
     elif _price(seen[0]) != truth.price:
         yield f"{where}: price {_shown(truth.price)} expected, {_shown(_price(seen[0]))} seen"
-    for name, wanted, told in (("size", truth.size, seen[1]), ("orders", truth.orders, seen[2])):
-        if told != wanted:
-            yield f"{where}: {name} {wanted} expected, {str(told)[:60]} seen"
+    for name, wanted, found in (("size", truth.size, seen[1]), ("orders", truth.orders, seen[2])):
+        if found != wanted:
+            yield f"{where}: {name} {wanted} expected, {str(found)[:60]} seen"
 
 
 def _row_text(row: object) -> str:

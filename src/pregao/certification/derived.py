@@ -134,15 +134,15 @@ class DerivedTruth(StepTruth):
 
     def _carry_out(self, demand: s.EntryDemand, rows: list[BookRow]) -> None:
         at = demand.position - 1
-        if demand.change is s.Change.SWEPT:
+        if demand.change is s.DemandedChange.SWEPT:
             del rows[: at + 1]
-        elif demand.change is s.Change.GONE:
+        elif demand.change is s.DemandedChange.GONE:
             del rows[at : at + 1]
         else:
             assert demand.row is not None
             price, size, orders = self._row(demand.row)
             row = BookRow(price, size, orders or 0)
-            rows[at : at + (demand.change is not s.Change.NEW)] = [row]
+            rows[at : at + (demand.change is not s.DemandedChange.NEW)] = [row]
 
     def _status(self, snapshot: TappedMessage) -> Mapping[str, Any]:
         return whole_status(status_of(snapshot))

@@ -49,14 +49,14 @@ class DeskTruth:
     legs: tuple[int, int]
     about: int
 
-    def _market(self, security_id: int) -> InstrumentMarket:
+    def market_of(self, security_id: int) -> InstrumentMarket:
         return self.market.engine.floor.markets[security_id]
 
     def channels(self, security_id: int) -> tuple[int, ...]:
         """Those of its orders, its levels and its best level; one, where there are orders only."""
         if self.served is not None:
             return (SESSION_CHANNEL,)
-        return self.market.routing.channels_of(self._market(security_id).instrument)
+        return self.market.routing.channels_of(self.market_of(security_id).instrument)
 
     def script_channels(self) -> tuple[int, ...]:
         """Those of the instrument and its options, and those of no instrument: indices, news."""
@@ -66,7 +66,7 @@ class DeskTruth:
         return *self.channels(self.instrument), *self.channels(self.legs[0]), *others
 
     def book(self, security_id: int, box: Box) -> BookRows:
-        book = self._market(security_id).book
+        book = self.market_of(security_id).book
         return BookRows(*(tuple(_rows(side, box)) for side in (book.buys, book.sells)))
 
     def state(self, security_id: int) -> TrueState:
@@ -80,7 +80,7 @@ class DeskTruth:
         return index.security_id, state.value
 
     def group(self, security_id: int) -> str:
-        return self._market(security_id).instrument.group
+        return self.market_of(security_id).instrument.group
 
 
 def _rows(side: BookSide, box: Box) -> Iterator[BookRow]:

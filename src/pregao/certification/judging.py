@@ -21,9 +21,12 @@ from pregao.certification.taps import (
 from pregao.model.market import Action, Side
 
 _ACTIONS: Final = {
-    s.Change.NEW: Action.NEW, s.Change.CHANGED: Action.CHANGE, s.Change.GONE: Action.DELETE,
-    s.Change.SWEPT: Action.DELETE_FROM, s.Change.TOP: Action.OVERLAY,
-}  # fmt: skip
+    s.DemandedChange.NEW: Action.NEW,
+    s.DemandedChange.CHANGED: Action.CHANGE,
+    s.DemandedChange.GONE: Action.DELETE,
+    s.DemandedChange.SWEPT: Action.DELETE_FROM,
+    s.DemandedChange.TOP: Action.OVERLAY,
+}
 SIDE_WORDS: Final = {Side.BUY: "bid", Side.SELL: "offer"}
 _NUMBERS: Final = {Side.BUY: "0", Side.SELL: "1"}
 
@@ -88,8 +91,8 @@ class StepTruth:
         sent = self.seen.book_entries(about, side)
         wanted = [self._entry(each) for each in demanded]
         if len(sent) != len(wanted) or not all(map(_fits, sent, wanted)):
-            told, demanded_rows = list(map(tuple, sent)), list(map(tuple, wanted))
-            yield f"{SIDE_WORDS[side]} entries {told} sent, {demanded_rows} demanded"
+            sent_rows, demanded_rows = list(map(tuple, sent)), list(map(tuple, wanted))
+            yield f"{SIDE_WORDS[side]} entries {sent_rows} sent, {demanded_rows} demanded"
 
     def _entry(self, demand: s.EntryDemand) -> TappedEntry:
         row, action = demand.row, int(_ACTIONS[demand.change])

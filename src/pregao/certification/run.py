@@ -17,12 +17,12 @@ from pregao.certification.client import CertifyClient
 from pregao.certification.comparing import ClientJudge
 from pregao.certification.desk import FAST_PACES, CertificationDesk, ScriptPaces
 from pregao.certification.memory import client_config, memory_client
-from pregao.certification.outcome import is_unbroken
 from pregao.certification.process import ProcessClient, SessionProcess, client_command
 from pregao.certification.report import LANGUAGES, RunFacts, read_digests, write_evidence, write_reports
-from pregao.certification.runner import BoxResult, ClientEnd, Runner, StepResult, Verdict
+from pregao.certification.results import BoxResult, StepResult, Verdict, is_unbroken
+from pregao.certification.runner import ClientEnd, ScriptRunner
 from pregao.certification.saved import SavedSteps
-from pregao.certification.scenario import Box, Section, Segment, Step
+from pregao.certification.scenario import Box, ScriptSegment, Section, Step
 from pregao.certification.scenario_files import sections_for
 from pregao.certification.selection import chosen_steps, unjudged
 from pregao.certification.systems import script_system
@@ -30,7 +30,7 @@ from pregao.extras import need
 from pregao.io.clock import system_time_ns
 from pregao.simulator.live.replayers import ReplayerHost
 
-OnStep = Callable[[Segment, StepResult], None]
+OnStep = Callable[[ScriptSegment, StepResult], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class RunSettings:
 
     folder: Path
     system: str = "fast"
-    segments: tuple[Segment, ...] = tuple(Segment)
+    segments: tuple[ScriptSegment, ...] = tuple(ScriptSegment)
     client: str | None = None
     boxes: frozenset[Box] = frozenset(Box)
     steps: str | None = None
@@ -57,7 +57,7 @@ class RunSettings:
 class Run:
     """What came of it. `broken`: something was chosen, resumed, repeated or stopped."""
 
-    played: list[tuple[Segment, list[StepResult]]] = field(default_factory=list)
+    played: list[tuple[ScriptSegment, list[StepResult]]] = field(default_factory=list)
     broken: bool = False
 
     @property
@@ -84,7 +84,7 @@ def run_script(settings: RunSettings, on_step: OnStep) -> Run:
         write_evidence(settings.folder, segment, result, settings.resume)
     run = Run(broken=bool(settings.resume or settings.steps or settings.first))
 
-    def judged(segment: Segment, result: StepResult) -> None:
+    def judged(segment: ScriptSegment, result: StepResult) -> None:
         saved.add(segment, result)
         write_evidence(settings.folder, segment, result)
         on_step(segment, result)
@@ -131,14 +131,14 @@ def _excused(section: Section) -> Iterator[tuple[str, StepResult]]:
 class _Segment:
     """The sections of a segment, as far as they are wanted."""
 
-    def __init__(self, segment: Segment, settings: RunSettings, run: Run, on_step: OnStep) -> None:
+    def __init__(self, segment: ScriptSegment, settings: RunSettings, run: Run, on_step: OnStep) -> None:
         self._segment, self._settings, self._run, self._on_step = segment, settings, run, on_step
 
     def play(self, sections: tuple[Section, ...], left: frozenset[str], known: dict[str, StepResult]) -> bool:
         """Adds what it finds to `known`; whether somebody stopped it."""
         desk = _desk(self._segment, self._settings)
         with _client(desk, self._segment, self._settings) as client:
-            runner = Runner(desk, client, None if self._settings.console else ClientJudge(desk))
+            runner = ScriptRunner(desk, client, None if self._settings.console else ClientJudge(desk))
             if isinstance(client, HandClient) and self._settings.console is not None:
                 client.idle = runner.idle
                 introduce(desk, self._settings.console)
@@ -160,7 +160,9 @@ class _Segment:
                     return False
         return False
 
-    def _section(self, runner: Runner, section: Section, chosen: frozenset[str]) -> Iterator[StepResult]:
+    def _section(
+        self, runner: ScriptRunner, section: Section, chosen: frozenset[str]
+    ) -> Iterator[StepResult]:
         """The chosen steps; those before them are played unjudged. One that is to be repeated begins with the
         section's preparation again."""
         left = [step.id for step in section.steps if step.id in chosen]
@@ -176,7 +178,7 @@ class _Segment:
                 if not left:
                     return
 
-    def _judged(self, runner: Runner, result: StepResult) -> bool:
+    def _judged(self, runner: ScriptRunner, result: StepResult) -> bool:
         """False: somebody wants to see it again."""
         settings = self._settings
         done = settings.console is None or judge_by_hand(result, settings.console, runner.idle)
@@ -189,7 +191,7 @@ class _Segment:
         return done
 
 
-def _desk(segment: Segment, settings: RunSettings) -> CertificationDesk:
+def _desk(segment: ScriptSegment, settings: RunSettings) -> CertificationDesk:
     """The clock is virtual. Sessions of programs look at theirs (52): it begins as late as it is."""
     is_outside = settings.client is not None or settings.console is not None
     if is_outside and script_system(settings.system).served:
@@ -198,7 +200,7 @@ def _desk(segment: Segment, settings: RunSettings) -> CertificationDesk:
 
 
 @contextmanager
-def _client(desk: CertificationDesk, segment: Segment, settings: RunSettings) -> Iterator[ClientEnd]:
+def _client(desk: CertificationDesk, segment: ScriptSegment, settings: RunSettings) -> Iterator[ClientEnd]:
     if settings.client is None and settings.console is None:
         yield memory_client(desk, CertifyClient)
         return

@@ -1,12 +1,10 @@
 """Plays sections of the script step by step, in memory or not: it only sees a desk and a client's end.
 
-runner = Runner(CertificationDesk(Segment.EQUITIES))
+runner = ScriptRunner(CertificationDesk(ScriptSegment.EQUITIES))
 results = runner.play(section)          one for each step
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any, Final, Protocol
 
 from pregao.certification import scenario as s
@@ -15,57 +13,12 @@ from pregao.certification.desk import CertificationDesk
 from pregao.certification.desk_truth import BookRows
 from pregao.certification.judging import StepTruth
 from pregao.certification.replay_play import ReplayPlay
+from pregao.certification.results import BoxResult, Line, StepResult, Verdict
 from pregao.certification.taps import Seen, Tap, TappedMessage
 from pregao.feeds.publishing import OutgoingPacket
 from pregao.model.streams import Stream
 
-Line = Mapping[str, Any]
 _MOST_LOOPS: Final = 40  # while a client starts
-
-
-class Verdict(Enum):
-    """Invalid: the exchange itself did not do what the script demands. Skipped: N/E in the form."""
-
-    PASSED = "passed"
-    FAILED = "failed"
-    INVALID = "invalid"
-    NOT_RUN = "not run"
-
-
-@dataclass(slots=True)
-class BoxResult:
-    box: s.Box
-    verdict: Verdict
-    reasons: tuple[str, ...] = ()
-    excused: bool = False  # not run, and not missed: another recovery is used, or nobody wants this depth
-
-
-@dataclass(slots=True)
-class StepResult:
-    step: s.Step
-    section: s.Section
-    boxes: tuple[BoxResult, ...]
-    commands: tuple[str, ...] = ()
-    messages: tuple[TappedMessage, ...] = ()
-    lines: tuple[Line, ...] = ()
-    books: Mapping[s.Box, tuple[BookRows, BookRows]] = field(default_factory=dict)  # before and after
-    sessions: tuple[str, ...] = ()  # what went over sessions of replayers
-    note: str = ""  # of whoever judged by hand
-    packets: tuple[tuple[int, OutgoingPacket], ...] = ()  # those of the messages, by channel
-
-    @property
-    def is_replay(self) -> bool:
-        """Of a section that need not be played where another recovery is used (D2, D3)."""
-        steps = self.section.steps
-        return any(isinstance(act, s.ClientActs) and act.asks for step in steps for act in step.actions)
-
-    @property
-    def verdict(self) -> Verdict:
-        found = {each.verdict for each in self.boxes}
-        for verdict in (Verdict.INVALID, Verdict.FAILED, Verdict.NOT_RUN):
-            if verdict in found:
-                return verdict
-        return Verdict.PASSED
 
 
 class ClientEnd(Protocol):
@@ -96,7 +49,7 @@ class Judge(Protocol):
     def reasons(self, step: s.Step, box: s.Box, lines: Sequence[Line]) -> Iterator[str]: ...
 
 
-class Runner:
+class ScriptRunner:
     """Without a client the exchange alone is judged: every step must be valid."""
 
     def __init__(

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from pregao.certification.desk_truth import BookRow, BookRows
-from pregao.certification.runner import BoxResult, StepResult, Verdict
-from pregao.certification.scenario import Box, Section, Segment, Step
+from pregao.certification.results import BoxResult, StepResult, Verdict
+from pregao.certification.scenario import Box, ScriptSegment, Section, Step
 from pregao.certification.taps import TappedMessage
 from pregao.model.errors import ConfigurationError
 from pregao.model.streams import Stream
@@ -35,16 +35,16 @@ class SavedSteps:
                 file.write("\n")  # a run before was cut in the middle of one
             file.write(line + "\n")
 
-    def add(self, segment: Segment, result: StepResult) -> None:
+    def add(self, segment: ScriptSegment, result: StepResult) -> None:
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(_as_json(segment, result)) + "\n")
 
     def load(
-        self, sections: Mapping[Segment, tuple[Section, ...]], system: str
-    ) -> dict[tuple[Segment, str], StepResult]:
+        self, sections: Mapping[ScriptSegment, tuple[Section, ...]], system: str
+    ) -> dict[tuple[ScriptSegment, str], StepResult]:
         """Results by segment and step. ConfigurationError where nothing was saved, where it cannot be read or
         is of another system: a form is of one."""
-        found: dict[tuple[Segment, str], StepResult] = {}
+        found: dict[tuple[ScriptSegment, str], StepResult] = {}
         steps = {
             (segment, step.id): (section, step)
             for segment, own in sections.items()
@@ -53,15 +53,15 @@ class SavedSteps:
         }
         for number, line in self._lines():
             try:
-                told = json.loads(line)
-                if not isinstance(told, dict):
+                record = json.loads(line)
+                if not isinstance(record, dict):
                     raise TypeError
-                if "run" in told:
-                    self._check_system(told.get("system", system), system)
+                if "run" in record:
+                    self._check_system(record.get("system", system), system)
                     continue
-                key = Segment(told["segment"]), str(told["step"])
+                key = ScriptSegment(record["segment"]), str(record["step"])
                 if key in steps:
-                    found[key] = _from_json(told, *steps[key])
+                    found[key] = _from_json(record, *steps[key])
             except (ValueError, KeyError, TypeError) as error:
                 raise ConfigurationError(f"line {number} {_BROKEN_LINE}", file=str(self.path)) from error
         return found
@@ -105,7 +105,7 @@ def _ends_with_line(path: Path) -> bool:
         return file.read(1) in (b"", b"\n")
 
 
-def _as_json(segment: Segment, result: StepResult) -> dict[str, Any]:
+def _as_json(segment: ScriptSegment, result: StepResult) -> dict[str, Any]:
     return {
         "segment": segment.value,
         "step": result.step.id,
@@ -124,19 +124,19 @@ def _as_json(segment: Segment, result: StepResult) -> dict[str, Any]:
     }
 
 
-def _from_json(told: Mapping[str, Any], section: Section, step: Step) -> StepResult:
+def _from_json(record: Mapping[str, Any], section: Section, step: Step) -> StepResult:
     boxes = tuple(
         BoxResult(Box(box), Verdict(verdict), tuple(map(str, reasons)), bool(excused))
-        for box, verdict, reasons, excused in told["boxes"]
+        for box, verdict, reasons, excused in record["boxes"]
     )
     messages = tuple(
         TappedMessage(channel, Stream[stream], number, kind, {}, text, sent_ns)
-        for channel, stream, number, kind, text, sent_ns in told["messages"]
+        for channel, stream, number, kind, text, sent_ns in record["messages"]
     )
-    books = {Box(box): (_book(before), _book(after)) for box, (before, after) in told["books"].items()}
+    books = {Box(box): (_book(before), _book(after)) for box, (before, after) in record["books"].items()}
     return StepResult(
-        step, section, boxes, tuple(told["commands"]), messages, tuple(told["lines"]), books,
-        tuple(told["sessions"]), str(told["note"]),
+        step, section, boxes, tuple(record["commands"]), messages, tuple(record["lines"]), books,
+        tuple(record["sessions"]), str(record["note"]),
     )  # fmt: skip
 
 

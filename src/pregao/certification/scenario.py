@@ -32,12 +32,12 @@ class Need(Enum):
     OPTIONAL = "optional"
 
 
-class Segment(Enum):
+class ScriptSegment(Enum):
     EQUITIES = "equities"
     DERIVATIVES = "derivatives"
 
 
-class PriceKind(Enum):
+class ScriptPriceKind(Enum):
     TICKS = "P"  # so many ticks from the closing price
     NONE = "none"  # at any price
     BEST = "best"  # of the same side
@@ -48,13 +48,13 @@ class PriceKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ScriptPrice:
-    kind: PriceKind
+    kind: ScriptPriceKind
     value: int = 0  # ticks, or ten-thousandths of an absolute one
 
     def __str__(self) -> str:
-        if self.kind is PriceKind.TICKS:
+        if self.kind is ScriptPriceKind.TICKS:
             return f"P{self.value:+d}" if self.value else "P"
-        return str(self.value / 10_000) if self.kind is PriceKind.ABSOLUTE else self.kind.value
+        return str(self.value / 10_000) if self.kind is ScriptPriceKind.ABSOLUTE else self.kind.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class WithStep:
 Action = DeskActs | ClientActs | WithStep
 
 
-class Change(Enum):
+class DemandedChange(Enum):
     NEW = "new"
     CHANGED = "changed"
     GONE = "gone"
@@ -115,7 +115,7 @@ class EntryDemand:
 
     side: Side
     position: int
-    change: Change
+    change: DemandedChange
     row: ScriptSize | None = None
 
 
@@ -202,6 +202,6 @@ class Section:
     id: str
     title_pt: str
     title_en: str
-    segments: frozenset[Segment]
+    segments: frozenset[ScriptSegment]
     preparation: tuple[DeskCommand, ...]
     steps: tuple[Step, ...]

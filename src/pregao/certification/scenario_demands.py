@@ -14,15 +14,15 @@ _PRICE: Final = re.compile(r"P([+-][0-9]{1,3})?", re.ASCII)
 _NUMBER: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
 _ABSOLUTE: Final = re.compile(r"[0-9]{1,9}(\.[0-9]{1,4})?", re.ASCII)
 _TAG: Final = re.compile(r"([0-9]{1,5})=(\S+)", re.ASCII)
-_KINDS: Final = {each.value: each for each in s.PriceKind if each.value not in ("P", "=")}
+_KINDS: Final = {each.value: each for each in s.ScriptPriceKind if each.value not in ("P", "=")}
 
 
 def at_depth(demand: s.Demand, box: s.Box) -> s.Demand:
     """What is new or changed in a best level is overlaid (FAST 9.3): so `all` can say it of every depth."""
     if box is not s.Box.TOB or not isinstance(demand, s.EntryDemand):
         return demand
-    is_set = demand.change in (s.Change.NEW, s.Change.CHANGED)
-    return replace(demand, change=s.Change.TOP) if is_set else demand
+    is_set = demand.change in (s.DemandedChange.NEW, s.DemandedChange.CHANGED)
+    return replace(demand, change=s.DemandedChange.TOP) if is_set else demand
 
 
 def read_demand(words: list[str]) -> s.Demand:
@@ -43,10 +43,10 @@ def read_demand(words: list[str]) -> s.Demand:
 
 def _entry(side: Side, words: list[str]) -> s.EntryDemand:
     position = int(words.pop(0)) if words and _NUMBER.fullmatch(words[0]) else 1
-    changes = {each.value: each for each in s.Change if each is not s.Change.TOP}
-    change = changes[words.pop(0)] if words and words[0] in changes else s.Change.TOP
+    changes = {each.value: each for each in s.DemandedChange if each is not s.DemandedChange.TOP}
+    change = changes[words.pop(0)] if words and words[0] in changes else s.DemandedChange.TOP
     rows = tuple(_rows(words))
-    if len(rows) != (change not in (s.Change.GONE, s.Change.SWEPT)):
+    if len(rows) != (change not in (s.DemandedChange.GONE, s.DemandedChange.SWEPT)):
         raise ValueError("an entry has a size@price, unless it is gone or swept")
     return s.EntryDemand(side, position, change, rows[0] if rows else None)
 
@@ -104,7 +104,7 @@ def _price(text: str) -> s.ScriptPrice:
         return s.ScriptPrice(_KINDS[text])
     found = _PRICE.fullmatch(text)
     if found is not None:
-        return s.ScriptPrice(s.PriceKind.TICKS, int(found[1] or 0))
+        return s.ScriptPrice(s.ScriptPriceKind.TICKS, int(found[1] or 0))
     if _ABSOLUTE.fullmatch(text) is not None:
-        return s.ScriptPrice(s.PriceKind.ABSOLUTE, int(Decimal(text).scaleb(4)))
+        return s.ScriptPrice(s.ScriptPriceKind.ABSOLUTE, int(Decimal(text).scaleb(4)))
     raise ValueError(f"{text!r} is no price")

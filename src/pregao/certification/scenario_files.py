@@ -60,13 +60,13 @@ class ScenarioError(PregaoError):
 @cache
 def load_script() -> tuple[s.Section, ...]:
     """The packaged script, in order."""
-    folder = resources.files("pregao.certification.scenarios")
+    folder = resources.files("pregao.certification") / "scenarios"
     return tuple(
         parse_section(folder.joinpath(f"{name}.txt").read_text("utf-8"), f"{name}.txt") for name in SECTIONS
     )
 
 
-def sections_for(segment: s.Segment) -> tuple[s.Section, ...]:
+def sections_for(segment: s.ScriptSegment) -> tuple[s.Section, ...]:
     return tuple(section for section in load_script() if segment in section.segments)
 
 
@@ -132,7 +132,9 @@ def _section(line: str) -> s.Section:
     if found is None:
         raise ValueError("must be: section ID  title in Portuguese | in English  for segments")
     names = [name.strip() for name in found[4].split(",")]
-    segments = frozenset(_choice(name, {each.value: each for each in s.Segment}, "segment") for name in names)
+    segments = frozenset(
+        _choice(name, {each.value: each for each in s.ScriptSegment}, "segment") for name in names
+    )
     return s.Section(found[1], found[2], found[3], segments, (), ())
 
 

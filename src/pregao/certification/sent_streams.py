@@ -51,7 +51,7 @@ def _write_schema(system: str, folder: Path) -> str:
     if not isinstance(decoding, PackagedSchema):
         raise ConfigurationError(f"the system {system!r} has no schema of its own", key="system")
     file = folder / decoding.schema_file
-    file.write_bytes(resources.files("pregao.codecs.schemas").joinpath(decoding.schema_file).read_bytes())
+    file.write_bytes(resources.files("pregao.codecs").joinpath("schemas", decoding.schema_file).read_bytes())
     return str(file.resolve())
 
 

@@ -79,10 +79,10 @@ class Tap:
             flow = channel, packet.stream
             for unit in self._decoder.decode(packet.payload, flow):
                 for placed in unit.messages:
-                    for told in self._tagger.tagged(placed.message, flow):
+                    for tagged in self._tagger.tagged(placed.message, flow):
                         yield TappedMessage(
-                            channel, packet.stream, unit.header.sequence_number, told.kind, told.fields,
-                            told.text, packet.sending_ns,
+                            channel, packet.stream, unit.header.sequence_number, tagged.kind, tagged.fields,
+                            tagged.text, packet.sending_ns,
                         )  # fmt: skip
 
     def text_of(self, data: bytes, number: int) -> tuple[str, str] | None:

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from pregao.certification.runner import StepResult
-    from pregao.certification.scenario import Segment
+    from pregao.certification.results import StepResult
+    from pregao.certification.scenario import ScriptSegment
 
 _DESCRIPTION: Final = """\
 B3's certification script, offline: our exchange plays the certification desk in
@@ -68,16 +68,16 @@ def add_command(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from pregao.certification.desk import FAST_PACES, REAL_PACES
-    from pregao.certification.outcome import exit_status, missed_text
     from pregao.certification.report import LANGUAGES, count
+    from pregao.certification.results import exit_status, missed_text
     from pregao.certification.run import RunSettings, run_script
-    from pregao.certification.scenario import Box, Segment
+    from pregao.certification.scenario import Box, ScriptSegment
     from pregao.io.terminal import Terminal
 
     settings = RunSettings(
         folder=Path(args.out or args.resume or "certification"),
         system=args.system,
-        segments=tuple(Segment) if args.segment is None else (Segment(args.segment),),
+        segments=tuple(ScriptSegment) if args.segment is None else (ScriptSegment(args.segment),),
         client=args.client,
         boxes=frozenset(Box) if args.depth is None else frozenset([Box(args.depth)]),
         steps=args.steps,
@@ -101,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
     return exit_status(run.played)
 
 
-def _say(segment: "Segment", result: "StepResult") -> None:
+def _say(segment: "ScriptSegment", result: "StepResult") -> None:
     """A line for each step that was judged, and one for each reason."""
     if all(box.verdict.value == "not run" for box in result.boxes):
         return

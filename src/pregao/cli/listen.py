@@ -14,7 +14,7 @@ from pregao.feeds.registry import DEFAULT, is_session_system
 
 if TYPE_CHECKING:
     from pregao.market.health import MarketHealth
-    from pregao.market.sessions import MarketSource
+    from pregao.market.session_channels import MarketSource
 
 OK, DAMAGED = 0, 1
 _MOST_FINDINGS: Final = 10

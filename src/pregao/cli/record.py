@@ -82,7 +82,7 @@ def _with_unit(text: str, units: dict[str, int]) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    from pregao.captures.record import record, repair_recordings
+    from pregao.captures.record import record
     from pregao.captures.subscriptions import load_subscriptions
     from pregao.market.sessions import session_system_of
 
@@ -90,13 +90,7 @@ def run(args: argparse.Namespace) -> int:
         return _session(args)
     channels = frozenset(args.channel or ())
     subscriptions = load_subscriptions(args.config, channels, args.interface, args.system)
-    settings = _settings(args)
-    for repair in repair_recordings(settings):
-        packets = f", {repair.packets:,} packets" if repair.packets else ""
-        _talk(f"{repair.part}: {repair.outcome.value}{packets}")
-    stop = Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
+    settings, stop = _prepared(args)
     numbers = sorted({each.id.channel for each in subscriptions if each.id.channel is not None})
     _talk(f"recording {len(subscriptions)} streams of channels {', '.join(map(str, numbers))} to {args.out}")
     with HealthLine(sys.stderr, enabled=not args.no_progress) as line:
@@ -105,18 +99,24 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _session(args: argparse.Namespace) -> int:
-    """A journal of a session: what passes over it, inflated, both ways."""
+def _prepared(args: argparse.Namespace) -> "tuple[RecordSettings, Event]":
+    """Whatever an earlier run left is repaired; a signal sets the event."""
     from pregao.captures.record import repair_recordings
-    from pregao.market.sessions import record_session
 
-    settings = _settings(args)
+    settings, stop = _settings(args), Event()
     for repair in repair_recordings(settings):
         packets = f", {repair.packets:,} packets" if repair.packets else ""
         _talk(f"{repair.part}: {repair.outcome.value}{packets}")
-    stop = Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
+    return settings, stop
+
+
+def _session(args: argparse.Namespace) -> int:
+    """A journal of a session: what passes over it, inflated, both ways."""
+    from pregao.market.sessions import record_session
+
+    settings, stop = _prepared(args)
     _talk(f"recording the session of {args.config} to {args.out}")
     journal, status = record_session(args.config, settings, stop, args.duration)
     counters = status.counters

@@ -77,6 +77,20 @@ def add_command(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="where to write")
+    _add_days(parser)
+    _add_publishing(parser)
+    parser.add_argument(
+        "--coverage", action="store_true",
+        help="print how often everything occurred, packet sizes and, from 50,000 messages on, stylised"
+        " facts beside their ranges: exit status 1 if one is outside, or if UMDF FIX/FAST or Trademate was"
+        " published and something of it never occurred",
+    )  # fmt: skip
+    parser.add_argument("--no-progress", action="store_true", help="no progress bar on stderr")
+    parser.set_defaults(run=run)
+
+
+def _add_days(parser: argparse.ArgumentParser) -> None:
+    """What happens on them."""
     parser.add_argument("--seed", type=natural, default=1, metavar="N", help="default: 1")
     parser.add_argument("--date", type=_date, metavar="D", help="first day, as 2026-11-16 (the default)")
     parser.add_argument("--days", type=natural, default=1, metavar="N", help="trading days in a row")
@@ -88,6 +102,10 @@ def add_command(commands: Any) -> None:
         "--instruments", type=natural, metavar="N",
         help="only the N most popular of the catalogue, or with further ones up to 2000 (default: 213)",
     )  # fmt: skip
+
+
+def _add_publishing(parser: argparse.ArgumentParser) -> None:
+    """Who tells of it, and what goes wrong on the way."""
     parser.add_argument(
         "--systems", type=_names, default="binary", metavar="S",
         help="that publish the days, separated by commas: binary (the default), fast, conflated, trademate;"
@@ -111,14 +129,6 @@ def add_command(commands: Any) -> None:
     parser.add_argument(
         "--heartbeat", type=float, metavar="S", help="seconds of silence (default: as each system has it)"
     )
-    parser.add_argument(
-        "--coverage", action="store_true",
-        help="print how often everything occurred, packet sizes and, from 50,000 messages on, stylised"
-        " facts beside their ranges: exit status 1 if one is outside, or if UMDF FIX/FAST or Trademate was"
-        " published and something of it never occurred",
-    )  # fmt: skip
-    parser.add_argument("--no-progress", action="store_true", help="no progress bar on stderr")
-    parser.set_defaults(run=run)
 
 
 def _names(text: str) -> tuple[str, ...]:

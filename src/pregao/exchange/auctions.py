@@ -20,9 +20,9 @@ from random import Random
 
 from pregao.exchange.auction import ANY_PRICE, AuctionOrder, Levels, Theoretical, allocate, theoretical
 from pregao.exchange.catalogues.rules import AuctionTemplate
+from pregao.exchange.draft import Draft
 from pregao.exchange.market import Floor, InstrumentMarket
 from pregao.exchange.orders import EnteredOrder, TimeInForce
-from pregao.exchange.transaction import Draft
 from pregao.model.events import Imbalance, TheoreticalPrice
 from pregao.model.market import Action, ImbalanceSide
 

@@ -10,11 +10,12 @@ from pregao.exchange.commands import (
     RejectReason,
     RlpOrder,
 )
+from pregao.exchange.draft import Draft
 from pregao.exchange.hooks import STATE_RULES, StateRules
 from pregao.exchange.market import Floor, InstrumentMarket
 from pregao.exchange.matching import enter_orders, is_passive
 from pregao.exchange.orders import EnteredOrder, OrderPlace, OrderType, TimeInForce
-from pregao.exchange.transaction import Draft, Transaction
+from pregao.exchange.transaction import Transaction
 from pregao.model.market import State
 
 _LIMIT, _BOOK, _STOP = OrderType.LIMIT, OrderPlace.BOOK, OrderPlace.STOP

@@ -15,11 +15,12 @@ another book. Implied-out orders do not exist yet (18.2).
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from pregao.exchange.draft import Draft, Execution
 from pregao.exchange.hooks import STATE_RULES
 from pregao.exchange.market import Floor, InstrumentMarket
 from pregao.exchange.orders import EnteredOrder
 from pregao.exchange.strategies import ImpliedOrder, LegMarket, LegReport, Strategy, strategy_of
-from pregao.exchange.transaction import Draft, Execution, Transaction
+from pregao.exchange.transaction import Transaction
 from pregao.model.events import Trade
 from pregao.model.market import Side, TradeSubType
 

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from pregao.exchange.draft import Draft, Execution
 from pregao.exchange.implied import available, fill_implied
 from pregao.exchange.market import InstrumentMarket
 from pregao.exchange.orders import EnteredOrder, OrderPlace, OrderType, SelfTrade, TimeInForce, key_of
 from pregao.exchange.retail import levels_for, provider_before, trade_with_provider
 from pregao.exchange.strategies import ImpliedOrder
-from pregao.exchange.transaction import Draft, Execution
 from pregao.model.events import OrderUpdate, Trade
 from pregao.model.market import Action, Side, TradeSubType
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import attrgetter, itemgetter
 
+from pregao.exchange.draft import Draft
 from pregao.exchange.market import InstrumentMarket
 from pregao.exchange.orders import EnteredOrder
-from pregao.exchange.transaction import Draft
 from pregao.model.market import Side, TradeSubType
 
 _BUY = Side.BUY

@@ -14,11 +14,12 @@ from pregao.exchange.commands import (
     TacTrade,
 )
 from pregao.exchange.conditions import CROSSED
+from pregao.exchange.draft import Draft, Execution
 from pregao.exchange.hooks import STATE_RULES
 from pregao.exchange.market import FINE, Agreed, Floor, InstrumentMarket
 from pregao.exchange.matching import Matching
 from pregao.exchange.orders import EnteredOrder, OrderType, TimeInForce
-from pregao.exchange.transaction import Draft, Execution, Transaction
+from pregao.exchange.transaction import Transaction
 from pregao.model.instruments import SecurityType
 from pregao.model.market import Session, Side, TradeSubType
 

@@ -18,7 +18,8 @@ from pregao.model.instruments import Instrument, Leg, PriceMethod
 from pregao.model.market import Side, TradeSubType
 
 if TYPE_CHECKING:
-    from pregao.exchange.transaction import Draft, Transaction
+    from pregao.exchange.draft import Draft
+    from pregao.exchange.transaction import Transaction
 
 _BUY, _SELL = Side.BUY, Side.SELL
 _SUMMED = frozenset({PriceMethod.NET_PRICE, PriceMethod.YIELD_DIFFERENCE})

@@ -16,9 +16,10 @@ from pregao.exchange.commands import (
     TradeOnBehalf,
 )
 from pregao.exchange.conditions import ON_BEHALF, OUT_OF_SEQUENCE, condition, condition_bits
+from pregao.exchange.draft import Draft
 from pregao.exchange.market import Floor, InstrumentMarket
 from pregao.exchange.orders import LAST_SEGMENT, OrderPlace
-from pregao.exchange.transaction import Draft, Transaction, tell
+from pregao.exchange.transaction import Transaction, tell
 from pregao.model.events import Definition, Trade, TradeBusted
 from pregao.model.market import DefinitionAction
 

@@ -22,12 +22,13 @@ from pregao.exchange.auctions import (
 )
 from pregao.exchange.bands import Bands
 from pregao.exchange.catalogues.rules import Catalogue, ListedInstrument
+from pregao.exchange.draft import Draft
 from pregao.exchange.guards import Guards
 from pregao.exchange.hooks import Hooks
 from pregao.exchange.market import InstrumentMarket
 from pregao.exchange.phases import AUCTION_STATES, GroupKey, Phases, Shift, effective
 from pregao.exchange.simultaneous import Pairs, SimultaneousStep, StepKind
-from pregao.exchange.transaction import Draft, Transaction
+from pregao.exchange.transaction import Transaction
 from pregao.model.events import StateChanged, Update
 from pregao.model.market import Phase, State
 

@@ -250,7 +250,7 @@ class DecodingSystem(Protocol):
 
 @runtime_checkable
 class PackagedSchema(Protocol):
-    """A `DecodingSystem` whose own schema others can read too: a file of `pregao.codecs.schemas`."""
+    """A `DecodingSystem` whose own schema others can read too: a file of `codecs/schemas`."""
 
     schema_file: str
 

@@ -14,7 +14,7 @@ from ctypes import string_at
 import numpy as np
 
 from pregao.books.store import BookStore
-from pregao.feeds.port import Array, Came, MulticastSystem, WholePackets
+from pregao.feeds.port import Came, MulticastSystem, WholePackets
 from pregao.feeds.wire import open_wire
 from pregao.handler.groups import SecurityGroups
 from pregao.handler.incremental import IncrementalReader
@@ -25,22 +25,11 @@ from pregao.handler.views import Handler
 from pregao.model.numbering import InstrumentNumbers
 from pregao.model.packets import FOREIGN, NO_NEXT, PacketBatch, Units, batch_of
 from pregao.model.streams import Feed, Stream
-from pregao.recovery.arbitration_state import (
-    ACCEPTED,
-    OUT_AT,
-    OUT_LENGTH,
-    OUT_OFFSET,
-    OUT_ROW,
-    OUT_VERSION,
-    STOP,
-    STOP_ODD,
-    STOP_RELEASE,
-    ArbitrationState,
-)
+from pregao.recovery.arbitration_state import ACCEPTED, STOP, STOP_ODD, STOP_RELEASE, AcceptedUnits
 from pregao.recovery.channel import ChannelMachine
 from pregao.recovery.events import Event
 from pregao.recovery.kernels.arrivals import take_in_sequence
-from pregao.recovery.policy import SITE_OF, ChannelSettings, settings_of
+from pregao.recovery.policy import SITE_OF, ChannelSettings, earlier, settings_of
 
 ROOM = 4_096  # packets that are accepted before their rows are read
 _ROW_BYTES = 4  # of the number of a packet in its batch
@@ -87,15 +76,7 @@ class ChannelHandler(Handler):
             wire.epoch_at,
         )  # fmt: skip
         self._keeper.attach(self.incremental.context, self.machine.held)
-        self._out = (
-            np.empty(ROOM, np.int64), np.empty(ROOM, np.uint32), np.empty(ROOM, np.int64),
-            np.empty(ROOM, np.uint16),
-        )  # fmt: skip
-        self._out_rows = np.empty(ROOM, np.uint32)
-        outputs: tuple[Array, ...] = (*self._out, self._out_rows)
-        fields = (OUT_OFFSET, OUT_LENGTH, OUT_AT, OUT_VERSION, OUT_ROW)
-        self._out_places = [(f, array.ctypes.data) for f, array in zip(fields, outputs, strict=True)]
-        self._led: ArbitrationState | None = None  # the arbiter's state that knows where packets go
+        self._accepted = AcceptedUnits(ROOM)
         self.ignored = 0  # packets of recovery streams that nobody needs
         if quotes:
             self.store.want_quotes()
@@ -142,16 +123,18 @@ class ChannelHandler(Handler):
         if left:
             address = found.followed_address + taken * _ROW_BYTES
             self._take_incremental(batch, address, left, lines.feeds, lines.feeds_address)
-        for number, (heard_ns, packets) in enumerate(found.standby.tolist()):
-            if packets:  # the site that is not followed is only listened for
-                sites.hear_standby(Feed(number), heard_ns, packets)
+        if found.standby is not None:
+            for number, (heard_ns, packets) in enumerate(found.standby.tolist()):
+                if packets:  # the site that is not followed is only listened for
+                    sites.hear_standby(Feed(number), heard_ns, packets)
         return events + self._settle(now_ns)
 
     def next_timeout(self) -> int | None:
         """Of what is missing: packets, feeds that are silent, parts of news."""
-        times = [self.machine.next_timeout(), self.incremental.next_timeout()]
-        times += [headers.next_timeout() for headers in self._waiting_headers]
-        return min((time for time in times if time is not None), default=None)
+        due_ns = earlier(self.machine.next_timeout(), self.incremental.next_timeout())
+        for headers in self._waiting_headers:
+            due_ns = earlier(due_ns, headers.next_timeout())
+        return due_ns
 
     def on_timeout(self, now_ns: int) -> list[Event]:
         for headers in self._waiting_headers:
@@ -192,7 +175,7 @@ class ChannelHandler(Handler):
         self, batch: PacketBatch, rows: int, count: int, feeds: Feeds, feeds_address: int | None = None
     ) -> None:
         """`rows`: the address of the numbers of `count` packets of the batch; 0: the first of them."""
-        machine, out = self.machine, self._out
+        machine, out = self.machine, self._accepted
         base, offsets, lengths, sources, arrivals = batch.addresses
         feeds_address = feeds_address or int(feeds.ctypes.data)
         came = Came(sources, arrivals, feeds_address)
@@ -201,15 +184,12 @@ class ChannelHandler(Handler):
         index, last = 0, units.count
         while index < last:
             state = machine.arbiter.state
-            if state is not self._led:  # of another site
-                self._led = state
-                for field, place_of_column in self._out_places:
-                    state.set(field, place_of_column)
+            out.fill_by(state)
             index = take_in_sequence(state.address, *columns, index, last, ROOM)
             accepted = state.get(ACCEPTED)
             if accepted:
-                arrival_ns = int(batch.arrival_ns[self._out_rows[accepted - 1]])
-                self.incremental.take(base, out, accepted, arrival_ns)
+                arrival_ns = int(batch.arrival_ns[out.rows[accepted - 1]])
+                self.incremental.take(base, out.columns, accepted, arrival_ns)
             stop = state.get(STOP)
             if stop == STOP_RELEASE:
                 for packet in machine.on_kernel_release():

@@ -102,7 +102,7 @@ class Sorted(NamedTuple):
     followed: UInt32s  # incremental packets of the site that is followed
     followed_address: int
     recovery: UInt32s
-    standby: Standby
+    standby: Standby | None  # None: no source is of another site
 
 
 class LineTable:
@@ -113,7 +113,7 @@ class LineTable:
         self.feeds: Feeds = np.array([int(line.feed or Feed.A) for line in lines] or [0], np.uint8)
         self.feeds_address: int = self.feeds.ctypes.data
         self._roles: dict[tuple[int, tuple[int, ...]], Feeds] = {}
-        self._role_addresses: dict[tuple[int, tuple[int, ...]], int] = {}
+        self._known: dict[tuple[int, tuple[int, ...]], tuple[int, bool]] = {}  # address; has another site
         self._room = 0
         self._make_room(1)
 
@@ -128,15 +128,18 @@ class LineTable:
         """The packets of a channel; `site` are the feeds of the one that is followed."""
         if batch.count > self._room:
             self._make_room(batch.count)
-        roles = self._role_addresses.get((channel, site))
-        if roles is None:
+        known = self._known.get((channel, site))
+        if known is None:
             found = self._roles[channel, site] = self._roles_of(channel, site)
-            roles = self._role_addresses[channel, site] = found.ctypes.data
-        self._standby.fill(0)
+            known = self._known[channel, site] = found.ctypes.data, bool((found == STANDBY).any())
+        roles, has_standby = known
+        if has_standby:
+            self._standby.fill(0)
         _, _, _, sources, arrivals = batch.addresses
         feeds, places = self.feeds_address, self._places
         taken, others = sort_packets(sources, arrivals, batch.count, roles, feeds, *places)
-        return Sorted(self._followed[:taken], places[0], self._recovery[:others], self._standby)
+        standby = self._standby if has_standby else None
+        return Sorted(self._followed[:taken], places[0], self._recovery[:others], standby)
 
     def _roles_of(self, channel: int, site: Collection[int]) -> Feeds:
         roles = np.full(max(len(self._lines), 1), NOT_OURS, np.uint8)

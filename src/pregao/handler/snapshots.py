@@ -143,6 +143,8 @@ class SnapshotReader:
 
     def _settle_own_phases(self) -> None:
         """The same of phases that snapshots of instruments tell, each as of its own place."""
+        if not self._own_phases:
+            return
         after_loss = self._machine.snapshots.begun_at >= self._keeper.lost_at
         for group, (at, row) in list(self._own_phases.items()):
             if at <= self._machine.at:

@@ -18,10 +18,10 @@ import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import BinaryIO, Self
+from typing import BinaryIO
 
 from pregao.io.compression import CompressionError, compression_of, gzip_chunks, zstd_chunks
+from pregao.io.files import ClosedAtExit
 from pregao.model.errors import CaptureError
 
 WINDOW_SIZE = 1024 * 1024  # what stays in a cache between being read and being decoded
@@ -40,7 +40,7 @@ class Window:
     skipped: int = 0  # records between the end of the window before it and `base`
 
 
-class CaptureSource:
+class CaptureSource(ClosedAtExit):
     """An open capture file. `size` and `position` count bytes on disk, `length` decompressed ones."""
 
     def __init__(self, path: Path, file: BinaryIO, size: int, compression: str) -> None:
@@ -151,14 +151,6 @@ class CaptureSource:
     def close(self) -> None:
         """Close the file. Windows already given stay valid."""
         self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def open_capture(path: str | os.PathLike[str]) -> CaptureSource:

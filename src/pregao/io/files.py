@@ -12,6 +12,21 @@ from pregao.model.errors import ConfigurationError
 MAX_SIZE = 64 * 1024 * 1024
 
 
+class ClosedAtExit:
+    """What is closed at the end of its `with` block."""
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
 def read_small_file(path: str) -> bytes:
     """The bytes of a file; ConfigurationError when it cannot be read or is far too long."""
     try:

@@ -16,10 +16,10 @@ import socket
 import struct
 import sys
 from ipaddress import AddressValueError, IPv4Address
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from pregao.io import receive_buffer as socket_options
+from pregao.io.files import ClosedAtExit
 from pregao.io.receive_buffer import RECEIVE_BUFFER, enlarge
 from pregao.model.errors import ConfigurationError
 
@@ -61,7 +61,7 @@ LONGEST_DATAGRAM: Final = 65_535
 Destination = tuple[str, int]  # group, port
 
 
-class _Socket:
+class _Socket(ClosedAtExit):
     """A UDP socket that closes with its block."""
 
     def __init__(self) -> None:
@@ -73,14 +73,6 @@ class _Socket:
 
     def close(self) -> None:
         self._socket.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class MulticastSender(_Socket):

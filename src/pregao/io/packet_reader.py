@@ -21,6 +21,7 @@ from typing import Final, Self
 
 from pregao.io.clock import pause
 from pregao.io.drain import BATCH_PACKETS, SLOT_SIZE, SocketDrain
+from pregao.io.files import ClosedAtExit
 from pregao.io.multicast import MulticastReceiver
 from pregao.io.receive_buffer import drops_of, inode_of
 from pregao.model.packets import PacketBatch
@@ -198,7 +199,7 @@ class PacketReader:
 # thread to the other, which costs more than handling a packet.
 
 
-class PacketPoller:
+class PacketPoller(ClosedAtExit):
     """`take` from one thread at a time. Receivers stay the caller's: they may leave and join meanwhile."""
 
     def __init__(
@@ -240,11 +241,3 @@ class PacketPoller:
 
     def close(self) -> None:
         self._selector.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

@@ -10,12 +10,12 @@ A file without a table (its writer was killed) is walked through instead, up to 
 
 import os
 from pathlib import Path
-from types import TracebackType
-from typing import BinaryIO, Final, NamedTuple, Self, cast
+from typing import BinaryIO, Final, NamedTuple, cast
 
 import zstandard
 
 from pregao.io.compression import CompressionError, zstd_chunks
+from pregao.io.files import ClosedAtExit
 from pregao.io.seek_table import (
     FOOTER_SIZE,
     TIME_TABLE_MAGIC,
@@ -41,7 +41,7 @@ class Frame(NamedTuple):
     times: FrameTimes | None = None
 
 
-class SeekableFile:
+class SeekableFile(ClosedAtExit):
     """The frames of an open file that have content, in order."""
 
     def __init__(self, file: BinaryIO, name: str = "") -> None:
@@ -85,14 +85,6 @@ class SeekableFile:
 
     def close(self) -> None:
         self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def open_seekable(path: str | os.PathLike[str]) -> SeekableFile:

@@ -81,7 +81,8 @@ class Channels:
                 yield from self._receive(piece)
             self.times.take(batch, self._reader.read(batch))  # after the books: nobody waits for it
         yield from self._wake()
-        yield from self._take_answers()
+        if self._replays is not None:
+            yield from self._take_answers(self._replays)
         if self.packets.ended and not self._is_over:
             yield from self._end()
 
@@ -111,11 +112,10 @@ class Channels:
                 self._follow(channel, events)
                 yield channel, events
 
-    def _take_answers(self) -> Iterator[tuple[int, list[Event]]]:
-        if self._replays is not None:
-            for channel, events in self._replays.deliver(self.now_ns):
-                self._follow(channel, events)
-                yield channel, events
+    def _take_answers(self, replays: Replays) -> Iterator[tuple[int, list[Event]]]:
+        for channel, events in replays.deliver(self.now_ns):
+            self._follow(channel, events)
+            yield channel, events
 
     def _follow(self, channel: int, events: list[Event]) -> None:
         """After a handler was given something: what it asks for, and when it is to be woken."""

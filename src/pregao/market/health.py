@@ -128,7 +128,7 @@ def _feed_health(handler: ChannelHandler, feed: Feed, times: FeedTimes, now_ns: 
 # one instrument; this is the same for many at once, which is cheap enough to look after every packet.
 
 
-_NEVER_TOLD: Final = 255
+_NO_STATUS: Final = 255
 _IGNORED, _UNVERIFIED, _STALE = int(Mark.IGNORED), int(BookStatus.UNVERIFIED), int(BookStatus.STALE)
 _BOOK, _MARKS = (SYNC.fields[name][1] for name in ("book", "marks"))  # type: ignore[index]
 _OF: Final = struct.Struct(f"<q{_BOOK - 8}xB{_MARKS - _BOOK - 1}xB").unpack_from
@@ -141,7 +141,7 @@ Indexes = np.ndarray[tuple[int], np.dtype[np.int64]]
 class BookStatuses:
     def __init__(self, handler: Handler) -> None:
         self._machine = handler.machine
-        self._told: Statuses = np.full(64, _NEVER_TOLD, np.uint8)
+        self._last_statuses: Statuses = np.full(64, _NO_STATUS, np.uint8)
         self._count = 0  # of instruments that were looked at
         self._ahead = False  # a book comes from a snapshot that the stream has not reached
 
@@ -166,25 +166,25 @@ class BookStatuses:
         """Index, status before and now of each book whose status is another than last time. Only these,
         and those that are new, can have changed; None: any can."""
         looked_at = self._indexes(indexes)
-        now, before = self._look(looked_at), self._told[looked_at]
-        self._told[looked_at] = now
+        now, before = self._look(looked_at), self._last_statuses[looked_at]
+        self._last_statuses[looked_at] = now
         changed = now != before
         for index, was, status in zip(
             looked_at[changed].tolist(), before[changed].tolist(), now[changed].tolist(), strict=True
         ):
-            yield index, None if was == _NEVER_TOLD else _STATUSES[was], _STATUSES[status]
+            yield index, None if was == _NO_STATUS else _STATUSES[was], _STATUSES[status]
 
     def settle(self) -> None:
         """What is now counts as told."""
         everything = self._indexes(None)
-        self._told[everything] = self._look(everything)
+        self._last_statuses[everything] = self._look(everything)
 
     def _indexes(self, indexes: Iterable[int] | None) -> Indexes:
         count = len(self._machine.table)
-        if count > len(self._told):
-            more = np.full(max(count, 2 * len(self._told)), _NEVER_TOLD, np.uint8)
-            more[: len(self._told)] = self._told
-            self._told = more
+        if count > len(self._last_statuses):
+            more = np.full(max(count, 2 * len(self._last_statuses)), _NO_STATUS, np.uint8)
+            more[: len(self._last_statuses)] = self._last_statuses
+            self._last_statuses = more
         new, self._count = range(self._count, count), count
         others = self._machine.table.numbering.other_books  # they are as their instrument is
         if indexes is None or self._ahead:

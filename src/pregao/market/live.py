@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from pregao.books.kernels.lookups import count_ahead, find_order, read_levels, read_orders
-from pregao.books.kernels.rows import clear_instrument, load_rows, settle
+from pregao.books.kernels.quotes import settle
+from pregao.books.kernels.rows import clear_instrument, load_rows
 from pregao.books.kernels.statistics import empty_slots, forget_auction, reset_session
 from pregao.captures.subscriptions import StreamSubscription, open_receivers
 from pregao.feeds.port import MulticastSystem

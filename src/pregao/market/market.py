@@ -12,19 +12,17 @@ docs/library.md says more.
 """
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Self, TypedDict, Unpack
 
 from pregao.captures.subscriptions import load_subscriptions
 from pregao.feeds.registry import DEFAULT, is_session_system
 from pregao.handler.views import HandledBook, Handler
 from pregao.io.clock import NS_PER_SECOND, system_time_ns
-from pregao.market.channels import Channels
-from pregao.market.collector import Collector, MarketEvent, TakeRows, WantedEvents
+from pregao.io.files import ClosedAtExit
+from pregao.market.collector import MarketEvent, WantedEvents
 from pregao.market.health import MarketHealth
 from pregao.market.live import LivePackets
 from pregao.market.names import (
@@ -35,16 +33,12 @@ from pregao.market.names import (
     find_book,
     not_chosen,
 )
+from pregao.market.pump import EventPump
 from pregao.market.replayed import ReplayedPackets, captures_in
 from pregao.market.replaying import open_replayer
+from pregao.market.session_channels import MarketSource
 from pregao.market.session_replay import ReplayedSessions
-from pregao.market.sessions import (
-    MarketSource,
-    SessionChannels,
-    SessionPackets,
-    open_session,
-    session_system_of,
-)
+from pregao.market.sessions import SessionPackets, open_session, session_system_of
 from pregao.model.packets import PacketBatch
 from pregao.recovery.policy import ChannelSettings
 
@@ -55,7 +49,18 @@ _WAIT_S: Final = 0.1
 _BATCH_ROWS: Final = 65_536
 
 
-class Market:
+class MarketOptions(TypedDict, total=False):
+    """Keywords of `Market`, `Market.replay` and `Market.live` alike; `Market` has their defaults."""
+
+    orders: bool
+    quotes: bool
+    statistics: bool
+    depth: int
+    whole_events: bool
+    settings: ChannelSettings | None
+
+
+class Market(ClosedAtExit):
     """Any number of channels. Use `replay` or `live` to make one.
 
     `symbols`: events and books of these only; none: of all. `orders`, `quotes`, `statistics`, `depth`
@@ -79,26 +84,12 @@ class Market:
     ) -> None:
         self._packets = packets
         self._wanted = WantedEvents(frozenset(symbols) or None, orders, quotes, statistics, depth)
-        self._collectors: dict[int, Collector] = {}
+        self._pump = EventPump(
+            packets, self._wanted, exact=exact, whole_events=whole_events, settings=settings, system=system
+        )
+        self._channels = self._pump.channels
         self._subscribers = Subscribers()
-        self._is_quiet = False
-        self._take_rows: TakeRows | None = None
-        self._channels: Channels | SessionChannels
-        if isinstance(packets, SessionPackets | ReplayedSessions):
-            self._channels = SessionChannels(
-                packets, self._observe, exact=exact, quotes=quotes, settings=settings
-            )
-        else:
-            self._channels = Channels(
-                packets, self._observe, exact=exact, quotes=quotes, whole_events=whole_events,
-                settings=settings, system=system,
-            )  # fmt: skip
-        self._told: deque[MarketEvent] = deque()
-        self._left: Iterator[None] = iter(())  # of a batch that was not taken to its end
         self._arriving: asyncio.Future[PacketBatch | None] | None = None
-        if packets.speed is None:
-            for channel, events in self._channels.start():
-                self._told += self._collectors[channel].finish(events)
 
     @classmethod
     def replay(
@@ -108,14 +99,9 @@ class Market:
         config: str | None = None,
         channels: Collection[int] = (),
         symbols: Collection[str] = (),
-        orders: bool = False,
-        quotes: bool = True,
-        statistics: bool = False,
-        depth: int = 0,
         exact: bool = True,
-        whole_events: bool = True,
-        settings: ChannelSettings | None = None,
         system: str = DEFAULT,
+        **options: Unpack[MarketOptions],
     ) -> Self:
         """Captures (or folders of them), merged by time. `speed` 1.0: at the recorded pace; 0: as fast as
         possible. `config` names the streams of captures whose file names do not."""
@@ -126,10 +112,7 @@ class Market:
             packets = ReplayedPackets(
                 captures_in(paths), speed=speed, config=config, channels=channels, system=system
             )
-        return cls(
-            packets, symbols=symbols, orders=orders, quotes=quotes, statistics=statistics, depth=depth,
-            exact=exact, whole_events=whole_events, settings=settings, system=system,
-        )  # fmt: skip
+        return cls(packets, symbols=symbols, exact=exact, system=system, **options)
 
     @classmethod
     def live(
@@ -139,14 +122,9 @@ class Market:
         channels: Collection[int] = (),
         interface: str | None = None,
         symbols: Collection[str] = (),
-        orders: bool = False,
-        quotes: bool = True,
-        statistics: bool = False,
-        depth: int = 0,
         exact: bool = False,
-        whole_events: bool = True,
-        settings: ChannelSettings | None = None,
         system: str = DEFAULT,
+        **options: Unpack[MarketOptions],
     ) -> Self:
         """Multicast, as a channel configuration says, with its replayer if there is one; without a
         configuration, `pregao exchange` on this machine. Or a session, where the file names a system of
@@ -157,10 +135,7 @@ class Market:
         else:
             subscriptions = load_subscriptions(config, channels, interface, system)
             packets = LivePackets(subscriptions, replayer=open_replayer(config, system))
-        return cls(
-            packets, symbols=symbols, orders=orders, quotes=quotes, statistics=statistics, depth=depth,
-            exact=exact, whole_events=whole_events, settings=settings, system=system,
-        )  # fmt: skip
+        return cls(packets, symbols=symbols, exact=exact, system=system, **options)
 
     # Events
 
@@ -168,31 +143,31 @@ class Market:
         """What happens, until captures end; a live market has no end. Whoever leaves the loop may begin
         another: it goes on where the first one stopped."""
         while True:
-            while self._told:
+            while self._pump.waiting:
                 yield self._next()
-            if not self._go_on():
+            if not self._pump.go_on():
                 if self._packets.ended:
                     return
-                self._begin(self._channels.wait(_WAIT_S))
+                self._pump.begin(self._channels.wait(_WAIT_S))
 
     def poll(self, timeout_s: float = _WAIT_S) -> list[MarketEvent]:
         """For those who have a loop of their own: what happens next, all that came together; an empty
         list when nothing does in time, and when captures are at their `ended`."""
-        if not self._go_on() and not self._told and not self.ended:
-            self._begin(self._channels.wait(timeout_s))
-        while self._go_on():
+        if not self._pump.go_on() and not self._pump.waiting and not self.ended:
+            self._pump.begin(self._channels.wait(timeout_s))
+        while self._pump.go_on():
             pass
-        return [self._next() for _ in range(len(self._told))]
+        return [self._next() for _ in range(len(self._pump.waiting))]
 
     async def __aiter__(self) -> AsyncIterator[MarketEvent]:
         """The same, while other tasks run."""
         while True:
-            while self._told:
+            while self._pump.waiting:
                 yield self._next()
-            if not self._go_on():
+            if not self._pump.go_on():
                 if self._packets.ended:
                     return
-                self._begin(await self._arrival())
+                self._pump.begin(await self._arrival())
 
     async def _arrival(self) -> PacketBatch | None:
         """A thread waits. What it got for a task that was cancelled is for the next one."""
@@ -214,7 +189,7 @@ class Market:
     def run(self, seconds: float | None = None) -> Self:
         """Read without telling anybody but subscribers: to the end of captures, or for a while."""
         ends_ns = None if seconds is None else system_time_ns() + int(seconds * NS_PER_SECOND)
-        with nullcontext() if self._subscribers else self._quietly():
+        with nullcontext() if self._subscribers else self._pump.quietly():
             while not self.ended and (ends_ns is None or system_time_ns() < ends_ns):
                 self.poll()
         return self
@@ -226,58 +201,14 @@ class Market:
         from pregao.market.batches import RowBatches
 
         gathered = RowBatches()
-        exact, self._channels.exact = self._channels.exact, False
-        self._use(gathered.take)
-        try:
+        with self._pump.handing_on(gathered.take):
             yield from gathered.gather(self, rows, wait_s if self._packets.speed is None else None)
-        finally:
-            self._channels.exact = exact
-            self._use(None)
-
-    def _use(self, take_rows: TakeRows | None) -> None:
-        self._take_rows = take_rows
-        for collector in self._collectors.values():
-            collector.take_rows = take_rows
-
-    @contextmanager
-    def _quietly(self) -> Iterator[None]:
-        """Whole batches, and no objects made that nobody sees."""
-        exact, self._channels.exact = self._channels.exact, False
-        self._quiet(True)
-        try:
-            yield
-        finally:
-            self._channels.exact = exact
-            self._quiet(False)
-
-    def _quiet(self, quiet: bool) -> None:
-        self._is_quiet = quiet
-        for collector in self._collectors.values():
-            collector.quiet = quiet
 
     def _next(self) -> MarketEvent:
-        event = self._told.popleft()
+        event = self._pump.waiting.popleft()
         if self._subscribers:
             self._subscribers.call(event)
         return event
-
-    def _begin(self, batch: PacketBatch | None) -> None:
-        self._left = self._steps(batch)
-
-    def _go_on(self) -> bool:
-        """One step of the batch; False when it is done."""
-        return next(self._left, self) is not self
-
-    def _steps(self, batch: PacketBatch | None) -> Iterator[None]:
-        for channel, events in self._channels.handle(batch):
-            self._told += self._collectors[channel].finish(events)
-            yield None
-
-    def _observe(self, channel: int) -> Collector:
-        collector = Collector(self._wanted, lambda: self._channels.now_ns, self._packets.follow)
-        self._collectors[channel] = collector
-        collector.begin(quiet=self._is_quiet, take_rows=self._take_rows)
-        return collector
 
     # What people ask
 
@@ -325,11 +256,3 @@ class Market:
     def close(self) -> None:
         """A live market leaves its groups; asking for books goes on to work."""
         self._packets.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

@@ -18,8 +18,9 @@ from pregao.market.events import Trade, TradeBusted
 from pregao.market.health import MarketHealth
 from pregao.market.making import Scene, Symbols, bust, trade
 from pregao.market.names import find_book
+from pregao.market.session_channels import MarketSource, SessionChannels
 from pregao.market.session_replay import ReplayedSessions
-from pregao.market.sessions import MarketSource, SessionChannels, SessionPackets
+from pregao.market.sessions import SessionPackets
 from pregao.model.events import News
 from pregao.model.rows import ROW_SIZE, Kind, Rows
 from pregao.recovery import events as e
@@ -83,7 +84,7 @@ class ChannelNotice:
     alarming: bool
 
 
-def _told_of(book: HandledBook) -> tuple[bool, int, int]:
+def _activity_of(book: HandledBook) -> tuple[bool, int, int]:
     """Whether there is anything in the book: one that trades may be empty just now, and shows nothing. Then
     trades of the session as its channel has counted them, and orders at the top."""
     totals, top = book.statistics.totals, book.top
@@ -153,7 +154,7 @@ class Watch:
         found = [(tape.counts[busy], busy, channel) for channel, tape in self._tapes.items()
                  if (busy := tape.busiest()) is not None]  # fmt: skip
         if not found:
-            return max(islice(self.books(), _LOOKED_AT), key=_told_of, default=None)
+            return max(islice(self.books(), _LOOKED_AT), key=_activity_of, default=None)
         _, security_id, channel = max(found)
         return self.book(security_id, channel)
 

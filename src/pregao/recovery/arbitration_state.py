@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from pregao.model.packets import Int64s
+from pregao.model.packets import Int64s, UInt16s, UInt32s
 from pregao.model.streams import Feed
 
 # A cheap hash of a unit's messages: eight bytes at a time, multiply and xor. The twin is
@@ -100,11 +100,12 @@ STOP_FULL: Final = 3  # the columns of accepted packets are
 class ArbitrationState:
     """The block and its ring."""
 
-    __slots__ = ("address", "block", "ring")
+    __slots__ = ("_words", "address", "block", "ring")
 
     def __init__(self, channel: int, feeds: tuple[Feed, ...], ring_size: int, own_bytes: int) -> None:
         assert ring_size & (ring_size - 1) == 0, "a power of two"
         self.block: Int64s = np.zeros(_WORDS, np.int64)
+        self._words = self.block.data  # the same: a word of it is an int at once, one of an array is not
         self.address = int(self.block.ctypes.data)
         self.ring: Int64s = np.full(ring_size, UNKNOWN, np.int64)
         self.set(CHANNEL, channel)
@@ -117,19 +118,47 @@ class ArbitrationState:
         self.set(FEEDS, sum(1 << feed - 1 for feed in feeds))
 
     def get(self, field: int) -> int:
-        return int(self.block[field >> 3])
+        return self._words[field >> 3]
 
     def set(self, field: int, value: int) -> None:
-        self.block[field >> 3] = value
+        self._words[field >> 3] = value
 
     def add(self, field: int, count: int = 1) -> None:
-        self.block[field >> 3] += count
+        self._words[field >> 3] += count
 
     def feed(self, feed: int, field: int) -> int:
-        return int(self.block[(FEED_AREA + feed * FEED_SIZE + field) >> 3])
+        return self._words[(FEED_AREA + feed * FEED_SIZE + field) >> 3]
 
     def set_feed(self, feed: int, field: int, value: int) -> None:
-        self.block[(FEED_AREA + feed * FEED_SIZE + field) >> 3] = value
+        self._words[(FEED_AREA + feed * FEED_SIZE + field) >> 3] = value
 
     def add_feed(self, feed: int, field: int, count: int = 1) -> None:
-        self.block[(FEED_AREA + feed * FEED_SIZE + field) >> 3] += count
+        self._words[(FEED_AREA + feed * FEED_SIZE + field) >> 3] += count
+
+
+class AcceptedUnits:
+    """Columns that `kernels.arrivals.take_in_sequence` fills with the units that are next in sequence."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        offsets: Int64s = np.empty(room, np.int64)
+        lengths: UInt32s = np.empty(room, np.uint32)
+        places: Int64s = np.empty(room, np.int64)
+        versions: UInt16s = np.empty(room, np.uint16)
+        self.columns = offsets, lengths, places, versions
+        self.rows: UInt32s = np.empty(room, np.uint32)  # of packets in their batch
+        self._addresses = (
+            (OUT_OFFSET, int(offsets.ctypes.data)),
+            (OUT_LENGTH, int(lengths.ctypes.data)),
+            (OUT_AT, int(places.ctypes.data)),
+            (OUT_VERSION, int(versions.ctypes.data)),
+            (OUT_ROW, int(self.rows.ctypes.data)),
+        )
+        self._filled_by: ArbitrationState | None = None
+
+    def fill_by(self, state: ArbitrationState) -> None:
+        """Where the kernel puts units from now on. Sites have states of their own."""
+        if state is not self._filled_by:
+            self._filled_by = state
+            for field, address in self._addresses:
+                state.set(field, address)

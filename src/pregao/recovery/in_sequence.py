@@ -1,6 +1,5 @@
 """One sequence, in order: packets are taken, held, given up; repetitions compared with what was taken."""
 
-from collections import deque
 from collections.abc import Callable, Iterator
 
 from pregao.model.records import record
@@ -27,6 +26,7 @@ from pregao.recovery.arbitration_state import (
     VERSION,
     ArbitrationState,
 )
+from pregao.recovery.asking import Gap, GapRequests
 from pregao.recovery.events import (
     GapDetected,
     PacketConflict,
@@ -62,12 +62,7 @@ class InSequence:
     ) -> None:
         self.state, self._feeds, self._channel = state, feeds, channel
         self._most_packets, self._most_bytes = settings.hold_packets, settings.hold_bytes
-        self._ask_ns, self._hold_ns = settings.policy.ask_ns, settings.hold_ns
-        self._answer_ns, self._ask_most = settings.policy.answer_ns, settings.policy.ask_most
-        self.may_ask = True  # at start-up snapshots are on their way anyway
-        self._asked = 0  # units before this number were asked for, where they were missing
-        self._gaps: deque[int] = deque()  # that were asked for: the number behind each
-        self.filled = 0  # of these, by what was asked for
+        self.requests = GapRequests(settings)
         self.held: dict[int, StrayPacket] = {}
         self._held_bytes = 0
         self.revealed = 0  # the next number by heartbeats
@@ -98,8 +93,7 @@ class InSequence:
         state.set(VERSION, version)
         state.set(NEXT, number)
         state.set(PROVEN, 0)
-        self._asked = 0
-        self._gaps.clear()
+        self.requests.begin()
         for feed in self._feeds:
             state.set_feed(feed, HIGHEST, 0)
         if before < 0:
@@ -123,21 +117,13 @@ class InSequence:
 
     def accept_replayed(self, number: int, packet: StrayPacket) -> None:
         """One that was asked for, and is missing."""
-        self._forget_gaps()
+        self.requests.forget_over(self.next)
         if number != self.next:
             self.hold(number, packet)
             return
         self.accept(number, packet)
         self.release()
-        self.filled += self._forget_gaps()
-
-    def _forget_gaps(self) -> int:
-        """Those that are over; how many these are."""
-        over = 0
-        while self._gaps and self._gaps[0] <= self.next:
-            self._gaps.popleft()
-            over += 1
-        return over
+        self.requests.filled += self.requests.forget_over(self.next)
 
     def hold(self, number: int, packet: StrayPacket) -> None:
         """One that is ahead; when there are too many, what is missing before them is given up."""
@@ -184,7 +170,7 @@ class InSequence:
             self._enter_ring(lost, LOST)
         self.state.add(GIVEN_UP, number - first)
         self.state.set(NEXT, number)
-        self._forget_gaps()
+        self.requests.forget_over(number)
         gap = GapDetected(self._channel, self.version, self.place(first), self.place(number - 1))
         self.out.append(gap)
         self.release()
@@ -200,58 +186,34 @@ class InSequence:
         """When what is missing is to be asked for, or given up."""
         if self.waits_since_ns is None:
             return None
-        if self._ask_ns is not None and self._is_unasked and self._can_ask:
-            return self.waits_since_ns + self._ask_ns
-        return self.waits_since_ns + self._patience_ns
-
-    @property
-    def _is_unasked(self) -> bool:
-        return self.next >= self._asked
+        return self.waits_since_ns + self.requests.wait_ns(self.next, self._before)
 
     @property
     def _before(self) -> int:
         """Units before this number are missing."""
         return min(self.held) if self.held else self.revealed
 
-    @property
-    def _can_ask(self) -> bool:
-        """Whether a replayer may have what is missing."""
-        return self._ask_ns is not None and self.may_ask and self._before - self.next <= self._ask_most
-
-    @property
-    def _patience_ns(self) -> int:
-        """How long what is missing is waited for: an answer may be on its way."""
-        awaited = self._ask_ns is not None and (not self._is_unasked or self._can_ask)
-        return self._hold_ns + self._answer_ns if awaited else self._hold_ns
-
     def is_awaited(self, number: int) -> bool:
         """Whether a unit is missing that was asked for."""
-        return self.next <= number < self._asked and number not in self.held
+        return self.next <= number and self.requests.has_asked_for(number) and number not in self.held
 
     def unanswered(self, first: int, last: int) -> None:
         """What was asked for does not come: a gap in it is one."""
-        if self.waits_since_ns is not None and not self._is_unasked and first <= self._before - 1 <= last:
+        if self.waits_since_ns is None or self.requests.is_unasked(self.next):
+            return
+        if first <= self._before - 1 <= last:
             self.give_up(self._before)
 
-    def _ask(self, now_ns: int) -> None:
-        """Once for each gap: all before what is held, or before what a heartbeat told. With the first all
-        others that are as old: one after the other would take as many answers."""
-        if self._ask_ns is None or self.waits_since_ns is None or not self._is_unasked:
+    def _ask(self, waits_since_ns: int, now_ns: int) -> None:
+        known_ns = self.requests.old_enough_ns((self.next, self._before), waits_since_ns, now_ns)
+        if known_ns is None:
             return
-        if not self._can_ask or now_ns - self.waits_since_ns < self._ask_ns:
-            return
-        self._forget_gaps()
-        left = self._ask_most
-        for first, end in self._missing(now_ns - self._ask_ns):
-            left -= end - first
-            if left < 0:
-                break
-            self._asked = end
-            self._gaps.append(end)
+        self.requests.forget_over(self.next)
+        for first, end in self.requests.ask(self._missing(known_ns)):
             wanted = UnitsWanted(self._channel, self.version, self.place(first), self.place(end - 1))
             self.out.append(wanted)
 
-    def _missing(self, since_ns: int) -> Iterator[tuple[int, int]]:
+    def _missing(self, since_ns: int) -> Iterator[Gap]:
         """The first gap, and those after it whose end has been known since a time: the first number of each
         and the one behind its last."""
         first, end = self.next, self._before
@@ -270,8 +232,8 @@ class InSequence:
                 self.waits_since_ns = None  # the kernel took what was missing
                 break
             self.waits_since_ns = min(self.waits_since_ns, now_ns)
-            self._ask(now_ns)
-            if now_ns - self.waits_since_ns < self._patience_ns:
+            self._ask(self.waits_since_ns, now_ns)
+            if now_ns - self.waits_since_ns < self.requests.patience_ns(self.next, self._before):
                 break
             self.give_up(self._before)
 

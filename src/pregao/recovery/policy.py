@@ -153,3 +153,10 @@ class RecoveryStream(IntEnum):
 
     DEFINITIONS = 2
     SNAPSHOTS = 3
+
+
+def earlier(time_ns: int | None, other_ns: int | None) -> int | None:
+    """Of two times at which something is due; None: never."""
+    if time_ns is None or other_ns is None:
+        return other_ns if time_ns is None else time_ns
+    return min(time_ns, other_ns)

@@ -76,6 +76,7 @@ class Progress:
         self.state = ChannelState.WAITING_FOR_DEFINITIONS
         self.ready = False  # start-up is over (6.5.9)
         self._joined: set[RecoveryStream] = set()
+        self._settled: tuple[object, ...] | None = None  # what was looked at last, where it changed nothing
 
     @property
     def joined(self) -> Set[RecoveryStream]:
@@ -84,19 +85,24 @@ class Progress:
 
     def settle(self) -> None:
         """After a batch: look again at all that may have changed."""
-        if self._definitions.complete:
-            self.enter(ProgressInput.DEFINITIONS_COMPLETE)
-        if self._snapshots.completed:
-            self.enter(ProgressInput.LOOP_COMPLETE)
         unclean = self._table.unclean_count
         missing = unclean + self._keeper.phases_sought
         started = self._sites.arbiter.version >= 0
+        state, complete, completed = self.state, self._definitions.complete, self._snapshots.completed
+        seen = state, complete, completed, missing, started
+        if seen == self._settled:
+            return
+        if complete:
+            self.enter(ProgressInput.DEFINITIONS_COMPLETE)
+        if completed:
+            self.enter(ProgressInput.LOOP_COMPLETE)
         self.enter(ProgressInput.SOMETHING_MISSING if missing or not started else ProgressInput.ALL_CLEAN)
         if not self.ready and self.state in (ChannelState.LIVE, ChannelState.RECOVERING):
             self.ready = True
             self._tell.append(ChannelReady(self._channel, self._table.instruments, unclean))
-        self._join(RecoveryStream.DEFINITIONS, wanted=not self._definitions.complete)
+        self._join(RecoveryStream.DEFINITIONS, wanted=not complete)
         self._join(RecoveryStream.SNAPSHOTS, wanted=missing > 0 or not self.ready)
+        self._settled = seen if self.state is state else None
 
     def check_invariants(self) -> None:
         """After `settle`: whatever is not clean or not known is being looked after."""
@@ -122,6 +128,7 @@ class Progress:
         for stream in self._joined:
             self._tell.append(LeaveStream(self._channel, stream, site))
         self._joined.clear()
+        self._settled = None
 
     def _join(self, stream: RecoveryStream, *, wanted: bool) -> None:
         site = self._sites.active

@@ -4,7 +4,7 @@ report = make_report("lake")
 report.html, report.summary
 """
 
-from pregao.report.page.page import ReportPage, make_report
+from pregao.report.page import ReportPage, make_report
 from pregao.report.week import make_span_report
 
 __all__ = ["ReportPage", "make_report", "make_span_report"]

@@ -35,7 +35,7 @@ from pregao.report.markup import (
     tiles,
     verdict,
 )
-from pregao.report.page.page import ReportPage, document, open_lake
+from pregao.report.page import ReportPage, document, open_lake
 from pregao.report.summary import DayVerdict, ReportSummary, verdict_of
 
 MOST_DAYS: Final = 366

@@ -17,7 +17,8 @@ run              all of it: `simulate`
 coverage         how often everything occurred; `sizes` of packets beside the real days'
 """
 
-from pregao.simulator.run import Simulation, SimulationSummary, simulate
+from pregao.simulator.run import Simulation, simulate
 from pregao.simulator.settings import Settings
+from pregao.simulator.summary import SimulationSummary
 
 __all__ = ["Settings", "Simulation", "SimulationSummary", "simulate"]

@@ -25,7 +25,8 @@ from pregao.simulator.captures import CONTINGENCY_FILES, SECOND_LOOP_FILES, STRE
 from pregao.simulator.day_truth import DayTruth
 from pregao.simulator.facts import FEWEST_MESSAGES, Fact, facts, facts_text
 from pregao.simulator.outputs import TRUTH_FOLDERS
-from pregao.simulator.run import Simulation, SimulationSummary
+from pregao.simulator.run import Simulation
+from pregao.simulator.summary import SimulationSummary
 
 # The sizes of incremental packets beside those of two real channel-days, and how near they are.
 #

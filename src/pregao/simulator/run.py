@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from time import perf_counter
@@ -20,8 +20,8 @@ from pregao.model.streams import Stream
 from pregao.simulator.collector import calm_collector
 from pregao.simulator.desks import Desks, books_of, clearing_of
 from pregao.simulator.driver import Driver, Task
+from pregao.simulator.fault_language import parse_faults
 from pregao.simulator.fault_plan import AppliedFault, DayOfFaults
-from pregao.simulator.faults import parse_faults
 from pregao.simulator.impaired import ImpairedCapture, Injector
 from pregao.simulator.line import PublishingLine, Sink
 from pregao.simulator.outputs import DayOutput, Files
@@ -30,6 +30,7 @@ from pregao.simulator.relisting import Relisting
 from pregao.simulator.routing import routing_of
 from pregao.simulator.served_days import ServedDays
 from pregao.simulator.settings import Settings, as_date, starts_week
+from pregao.simulator.summary import SimulationSummary
 from pregao.simulator.venue import Venue, default_catalogue
 
 _BEFORE_MESSAGES = 6_000  # of the day before the first, so that there are orders to carry over
@@ -37,24 +38,6 @@ _BRIEF_IN_SHORT_DAYS = 0.1  # of the orders
 _OWN_VERSIONS = 500  # from where the contingency site counts its sequenceVersions
 _DESKS_OF_SHORT_DAYS: Final = 4
 Watch = Callable[[int, int], None]  # messages made, and wanted
-
-
-@dataclass(slots=True)
-class SimulationSummary:
-    """What a simulation made. Counts are those of the first system."""
-
-    folders: list[Path] = field(default_factory=list)
-    beside: list[Path] = field(default_factory=list)  # of other systems
-    commands: Counter[type] = field(default_factory=Counter)
-    rejections: Counter[str] = field(default_factory=Counter)
-    kinds: Counter[type] = field(default_factory=Counter)
-    sizes: dict[Stream, Counter[int]] = field(default_factory=dict)
-    by_channel: dict[int, Counter[int]] = field(default_factory=dict)  # sizes of incremental packets
-    messages: int = 0
-    packets: int = 0
-    bytes: int = 0
-    seconds: float = 0.0
-    faults: Counter[str] = field(default_factory=Counter)
 
 
 class Simulation:
@@ -138,7 +121,11 @@ class Simulation:
         for _ in self.days():
             pass
         self.summary.seconds = perf_counter() - began
-        return self._summed()
+        self.summary.sum_up(self.driver, self.lines, self.output.log)
+        if isinstance(self.output, Files):
+            self.summary.folders = self.output.folders
+            self.summary.beside = self.output.beside + self._served_folders
+        return self.summary
 
     def days(self) -> Iterator[int]:
         """Plays day after day; each, as days since 1970, when it is done."""
@@ -279,22 +266,6 @@ class Simulation:
             return None
         wanted = self.settings.messages * self.settings.days
         return lambda messages: watch(messages, wanted)
-
-    def _summed(self) -> SimulationSummary:
-        summary, driver = self.summary, self.driver
-        summary.commands, summary.kinds = driver.commands, driver.kinds
-        summary.rejections = Counter({reason.name: n for reason, n in driver.rejections.items()})
-        summary.messages = driver.messages
-        summary.faults = self.output.log.counts
-        if isinstance(self.output, Files):
-            summary.folders = self.output.folders
-            summary.beside = self.output.beside + self._served_folders
-        first = [line for line in self.lines if line.system is self.lines[0].system]
-        summary.packets = sum(line.packets for line in first)
-        for stream in Stream:
-            summary.sizes[stream] = sum((line.sizes[stream] for line in first), Counter())
-        summary.by_channel = {line.channel: line.sizes[Stream.INCREMENTAL] for line in first}
-        return summary
 
 
 def simulate(settings: Settings, watch: Watch | None = None) -> SimulationSummary:

@@ -69,11 +69,11 @@ class ServedSessions:
     def _member(self, number: int, folder: Path) -> _Member:
         system = load_session_system(self.system)
         assert isinstance(system, ClientSystem)
-        told: Mapping[str, Any] = {
+        session_settings: Mapping[str, Any] = {
             "sender": f"SESSION{number}", "target": "B3", "primary": f"{_HOST}:{_PORT}",
             "standbys": [f"{_HOST}:{_PORT + place}" for place in range(1, _SERVERS)], **self._logon,
         }  # fmt: skip
-        member = _Member(number, system.client(told, "", ()))
+        member = _Member(number, system.client(session_settings, "", ()))
         member.journal = JournalWriter(member.name, RecordSettings(folder, rotate_ns=_WHOLE_DAY_NS))
         return member
 

@@ -45,12 +45,8 @@ class Settings:
     sessions: int = 1  # of a system that is served
 
     def __post_init__(self) -> None:
-        system = load_publishing_system(self.system)
-        if self.version == DEFAULT_VERSION:
-            object.__setattr__(self, "version", system.default_version)
-        if self.version not in system.versions:
-            reason = f"must be one of {system.versions}, not {self.version}"
-            raise ConfigurationError(reason, key="schema-version")
+        version = checked_version(self.system, self.version, "schema-version")
+        object.__setattr__(self, "version", version)
         if len({self.system, *self.beside}) <= len(self.beside):
             raise ConfigurationError("a system is named twice", key="systems")
         if self.date.weekday() >= 5:
@@ -101,3 +97,13 @@ def as_date(trade_date: int) -> date:
 def starts_week(trade_date: int) -> bool:
     """A Monday: sequence and channel start over (6.5.11)."""
     return as_date(trade_date).weekday() == 0
+
+
+def checked_version(name: str, version: int, key: str) -> int:
+    """The wire version of a system that publishes; ConfigurationError where it has no such one."""
+    system = load_publishing_system(name)
+    if version == DEFAULT_VERSION:
+        return system.default_version
+    if version not in system.versions:
+        raise ConfigurationError(f"must be one of {system.versions}, not {version}", key=key)
+    return version

@@ -223,7 +223,7 @@ def test_every_format(journal, kind, capsys):
 
 def test_another_dictionary_names_messages_and_fields(journal, tmp_path, capsys):
     """Of QuickFIX's form, as ours is."""
-    ours = (files("pregao.codecs.schemas") / "b3-fix44.xml").read_text(encoding="utf-8")
+    ours = (files("pregao.codecs") / "schemas" / "b3-fix44.xml").read_text(encoding="utf-8")
     other = tmp_path / "other.xml"
     other.write_text(ours.replace('"MDEntryPx"', '"PriceOfEntry"'), encoding="utf-8")
     command = ["decode", "--system", "conflated", "--format", "json", "--no-progress", str(journal)]

@@ -3,11 +3,11 @@
 # ruff: noqa: E501 (pieces of the example are longer than our lines)
 from typing import Any
 
-from pregao.certification.scenario import Segment
+from pregao.certification.scenario import ScriptSegment
 from pregao.certification.scenario_files import sections_for
 from tests.unit.certification.kit import example_client, failures, play
 
-PLAYED = frozenset(section.id for section in sections_for(Segment.EQUITIES))
+PLAYED = frozenset(section.id for section in sections_for(ScriptSegment.EQUITIES))
 
 # What is changed in the example; which step and boxes fail first; of derivatives, where they differ.
 EATEN = """conditions = (entry.get("TradeCondition") or "").split()
@@ -101,15 +101,15 @@ BUGS: dict[str, tuple[Any, ...]] = {
 }  # fmt: skip
 
 
-def wanted_failure(bug: str, segment: Segment) -> tuple[str, str]:
+def wanted_failure(bug: str, segment: ScriptSegment) -> tuple[str, str]:
     """Step and boxes that are to fail first."""
     _, step, boxes, *others = BUGS[bug]
-    if segment is Segment.DERIVATIVES and others:
+    if segment is ScriptSegment.DERIVATIVES and others:
         step, boxes = others
     return step, boxes
 
 
-def first_failure(bug: str, segment: Segment, sections: frozenset[str] = PLAYED) -> tuple[str, str]:
+def first_failure(bug: str, segment: ScriptSegment, sections: frozenset[str] = PLAYED) -> tuple[str, str]:
     """Those that do, no further than the section of the wanted one."""
     changes, step = BUGS[bug][0], wanted_failure(bug, segment)[0]
     results = play(segment, lambda config: example_client(config, *changes), sections, until=step)
@@ -120,11 +120,11 @@ def first_failure(bug: str, segment: Segment, sections: frozenset[str] = PLAYED)
     return first, " ".join(box for at, box, _ in found if at == first)
 
 
-def own_sections(bug: str, segment: Segment) -> frozenset[str]:
+def own_sections(bug: str, segment: ScriptSegment) -> frozenset[str]:
     """The section where it fails, and what must have been before: all that a bug takes to be found."""
     step = wanted_failure(bug, segment)[0]
     section = "E" if step.startswith("E4") else step.partition(".")[0]
     before = {"snapshot merged into the old book": "B1"}
-    if segment is Segment.DERIVATIVES:
+    if segment is ScriptSegment.DERIVATIVES:
         before["stays apart after 102"] = "B2"
     return frozenset((section, before.get(bug, section)))

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 from pregao.certification.comparing import ClientJudge
 from pregao.certification.desk import CertificationDesk
 from pregao.certification.memory import MemoryClient
-from pregao.certification.runner import Runner, StepResult, Verdict
-from pregao.certification.scenario import Segment
+from pregao.certification.results import StepResult, Verdict
+from pregao.certification.runner import ScriptRunner
+from pregao.certification.scenario import ScriptSegment
 from pregao.certification.scenario_files import sections_for
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "certify_client.py"
@@ -33,10 +34,12 @@ def example_client(config: dict[str, Any], *changes: tuple[str, str]) -> Any:
     return module.Client(config)
 
 
-def play(segment: Segment, make_client: Any, sections: frozenset[str], until: str = "") -> list[StepResult]:
+def play(
+    segment: ScriptSegment, make_client: Any, sections: frozenset[str], until: str = ""
+) -> list[StepResult]:
     """The sections in order, and no further than `until` fails."""
     desk = CertificationDesk(segment)
-    runner = Runner(desk, MemoryClient(make_client, desk), ClientJudge(desk))
+    runner = ScriptRunner(desk, MemoryClient(make_client, desk), ClientJudge(desk))
     results: list[StepResult] = []
     for section in sections_for(segment):
         if section.id in sections:
@@ -66,7 +69,7 @@ class WholeRun(NamedTuple):
 
 
 @cache
-def whole_run(segment: Segment, make_client: Any) -> WholeRun:
+def whole_run(segment: ScriptSegment, make_client: Any) -> WholeRun:
     """All sections. Several tests look at the same one: it takes seconds."""
     commands: set[str] = set()
     lines: set[str] = set()

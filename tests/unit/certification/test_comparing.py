@@ -11,18 +11,19 @@ from hypothesis import strategies as st
 from pregao.certification.comparing import ClientJudge
 from pregao.certification.desk import CertificationDesk
 from pregao.certification.memory import MemoryClient
-from pregao.certification.runner import Runner, StepResult, Verdict
-from pregao.certification.scenario import Box, Segment
+from pregao.certification.results import StepResult, Verdict
+from pregao.certification.runner import ScriptRunner
+from pregao.certification.scenario import Box, ScriptSegment
 from pregao.certification.scenario_files import sections_for
 from tests.unit.certification.kit import example_client, failures
 
-SECTIONS = sections_for(Segment.EQUITIES)
+SECTIONS = sections_for(ScriptSegment.EQUITIES)
 
 
 @cache
 def _desk() -> CertificationDesk:
     """As B1 begins."""
-    desk = CertificationDesk(Segment.EQUITIES)
+    desk = CertificationDesk(ScriptSegment.EQUITIES)
     for command in SECTIONS[1].preparation:
         desk.do(command)
     return desk
@@ -104,8 +105,8 @@ def test_reasons_can_be_shown() -> None:
 
 
 def _play(make: Any, *names: str) -> list[StepResult]:
-    desk = CertificationDesk(Segment.EQUITIES)
-    runner = Runner(desk, MemoryClient(make, desk), ClientJudge(desk))
+    desk = CertificationDesk(ScriptSegment.EQUITIES)
+    runner = ScriptRunner(desk, MemoryClient(make, desk), ClientJudge(desk))
     return [each for section in SECTIONS if section.id in names for each in runner.play(section)]
 
 

@@ -1,8 +1,9 @@
 """Where the script contradicts itself or the specification: what is played instead."""
 
 from pregao.certification.desk import CertificationDesk
-from pregao.certification.runner import Runner, StepResult, Verdict
-from pregao.certification.scenario import Box, Segment
+from pregao.certification.results import StepResult, Verdict
+from pregao.certification.runner import ScriptRunner
+from pregao.certification.scenario import Box, ScriptSegment
 from pregao.certification.scenario_files import parse_section, sections_for
 
 HEAD = "section B9  Um | One   for equities\nprepare state open, phase open, second, empty\n"
@@ -10,12 +11,14 @@ HEAD = "section B9  Um | One   for equities\nprepare state open, phase open, sec
 
 def _play(text: str) -> StepResult:
     section = parse_section(f"{HEAD}step B9.1 required: {text}\n", "B9.txt")
-    return Runner(CertificationDesk(Segment.EQUITIES)).play(section)[-1]
+    return ScriptRunner(CertificationDesk(ScriptSegment.EQUITIES)).play(section)[-1]
 
 
 def _steps(name: str) -> dict[str, StepResult]:
-    (section,) = [each for each in sections_for(Segment.EQUITIES) if each.id == name]
-    return {each.step.id: each for each in Runner(CertificationDesk(Segment.EQUITIES)).play(section)}
+    (section,) = [each for each in sections_for(ScriptSegment.EQUITIES) if each.id == name]
+    return {
+        each.step.id: each for each in ScriptRunner(CertificationDesk(ScriptSegment.EQUITIES)).play(section)
+    }
 
 
 def test_tags_are_compared_as_numbers() -> None:
@@ -27,7 +30,7 @@ def test_tags_are_compared_as_numbers() -> None:
 def test_a_raised_quantity_is_another_order() -> None:
     """B5.4 at MBO is delete and new (FAST 13.4), with another OrderID."""
     steps = _steps("B5")
-    desk = CertificationDesk(Segment.EQUITIES)
+    desk = CertificationDesk(ScriptSegment.EQUITIES)
     channel = desk.channels(desk.instrument)[0]
 
     def entries(step: str) -> list[tuple[int, str | None]]:
@@ -71,14 +74,16 @@ def test_a_trade_at_the_last_price_moves_no_index() -> None:
             f"{HEAD}{prepared}step B9.1 required: desk buy 100@{price}, sell 100@{price}\n"
             f"  mbo message X 269=3, trades 100@{price}, bids none, offers none\n"
         )
-        (result,) = Runner(CertificationDesk(Segment.EQUITIES)).play(parse_section(text, "B9.txt"))
+        (result,) = ScriptRunner(CertificationDesk(ScriptSegment.EQUITIES)).play(
+            parse_section(text, "B9.txt")
+        )
         assert result.verdict is verdict, price
 
 
 def test_an_empty_snapshot_is_sent_in_certification() -> None:
     """D1.1; elsewhere it may be left out (FAST 5.1.2)."""
     step = _steps("D1")["D1.1"]
-    desk = CertificationDesk(Segment.EQUITIES)
+    desk = CertificationDesk(ScriptSegment.EQUITIES)
     books = [
         each for each in step.messages if each.kind == "W" and each.fields["SecurityID"] == desk.instrument
     ]
@@ -87,5 +92,5 @@ def test_an_empty_snapshot_is_sent_in_certification() -> None:
 
 
 def test_there_is_no_e1_to_e3() -> None:
-    (section,) = [each for each in sections_for(Segment.EQUITIES) if each.id == "E"]
+    (section,) = [each for each in sections_for(ScriptSegment.EQUITIES) if each.id == "E"]
     assert [step.id for step in section.steps] == [f"E4.{number}" for number in range(1, 7)]

@@ -11,15 +11,16 @@ from pregao.certification.client import CertifyClient
 from pregao.certification.comparing import ClientJudge
 from pregao.certification.desk import CertificationDesk
 from pregao.certification.memory import memory_client
-from pregao.certification.runner import Runner, StepResult, Verdict
-from pregao.certification.scenario import Box, DeskCommand, Section, Segment
+from pregao.certification.results import StepResult, Verdict
+from pregao.certification.runner import ScriptRunner
+from pregao.certification.scenario import Box, DeskCommand, ScriptSegment, Section
 from pregao.certification.scenario_files import load_script, parse_section, sections_for
 from pregao.feeds.fast.publisher import incremental
 from pregao.model.market import Side
 from tests.unit.certification.kit import example_client, play
 
 
-def _sections(segment: Segment) -> list[Section]:
+def _sections(segment: ScriptSegment) -> list[Section]:
     return list(sections_for(segment))
 
 
@@ -30,9 +31,9 @@ def _not_valid(results: list[StepResult]) -> Iterator[tuple[str, str, tuple[str,
                 yield result.step.id, box.box.value, box.reasons
 
 
-@pytest.mark.parametrize("segment", Segment)
-def test_every_demand_is_met_in_one_unbroken_run(segment: Segment) -> None:
-    runner = Runner(CertificationDesk(segment))
+@pytest.mark.parametrize("segment", ScriptSegment)
+def test_every_demand_is_met_in_one_unbroken_run(segment: ScriptSegment) -> None:
+    runner = ScriptRunner(CertificationDesk(segment))
     for section in _sections(segment):
         assert not list(_not_valid(runner.play(section)))
 
@@ -40,7 +41,7 @@ def test_every_demand_is_met_in_one_unbroken_run(segment: Segment) -> None:
 @pytest.mark.parametrize("section", load_script(), ids=lambda each: each.id)
 def test_a_section_can_be_played_by_itself(section: Section) -> None:
     """With a client, which connects even if no step of it says so (B3)."""
-    assert not list(_not_valid(play(Segment.EQUITIES, example_client, frozenset((section.id,)))))
+    assert not list(_not_valid(play(ScriptSegment.EQUITIES, example_client, frozenset((section.id,)))))
 
 
 def test_a_run_in_memory_has_no_socket_and_no_clock(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,14 +50,14 @@ def test_a_run_in_memory_has_no_socket_and_no_clock(monkeypatch: pytest.MonkeyPa
     def forbidden(*_: object, **__: object) -> None:
         raise AssertionError("a run in memory looked outside")
 
-    desk = CertificationDesk(Segment.EQUITIES)
-    runner = Runner(desk, memory_client(desk, CertifyClient), ClientJudge(desk))
+    desk = CertificationDesk(ScriptSegment.EQUITIES)
+    runner = ScriptRunner(desk, memory_client(desk, CertifyClient), ClientJudge(desk))
     results = []
     with monkeypatch.context() as patched:
         patched.setattr(socket, "socket", forbidden)
         for name in ("time", "time_ns", "monotonic", "monotonic_ns", "sleep"):
             patched.setattr(time, name, forbidden)
-        for section in sections_for(Segment.EQUITIES):
+        for section in sections_for(ScriptSegment.EQUITIES):
             if section.id in ("B1", "D2", "D3"):
                 results += runner.play(section)
     assert len(results) == 14
@@ -73,8 +74,8 @@ SOME = {"B1.4", "B2.4", "B2.7", "B2.11", "B3.4", "B5.3", "B6.3", "D1.2", "E4.4"}
     [pytest.param(*each, marks=() if each[1] in SOME else pytest.mark.long) for each in LEFT_AT],
 )
 def test_a_section_that_was_left_can_be_played_again(name: str, step: str) -> None:
-    (section,) = [each for each in sections_for(Segment.EQUITIES) if each.id == name]
-    runner = Runner(CertificationDesk(Segment.EQUITIES))
+    (section,) = [each for each in sections_for(ScriptSegment.EQUITIES) if each.id == name]
+    runner = ScriptRunner(CertificationDesk(ScriptSegment.EQUITIES))
     for result in runner.steps(section):
         if result.step.id == step:
             break
@@ -83,8 +84,8 @@ def test_a_section_that_was_left_can_be_played_again(name: str, step: str) -> No
 
 def test_books_are_those_that_the_script_starts_and_ends_with() -> None:
     """Worked out by hand from B1: what is left after the uncross at P."""
-    desk = CertificationDesk(Segment.EQUITIES)
-    results = Runner(desk).play(sections_for(Segment.EQUITIES)[1])
+    desk = CertificationDesk(ScriptSegment.EQUITIES)
+    results = ScriptRunner(desk).play(sections_for(ScriptSegment.EQUITIES)[1])
     before, _ = results[0].books[Box.MBO]
     assert [(row.price, row.size) for row in before.bids] == [
         (100_200, 10), (100_200, 10), (100_100, 10), (100_100, 10), (100_000, 50),
@@ -113,8 +114,8 @@ def test_an_exchange_that_sends_f_without_1174_makes_the_step_invalid(
         return told
 
     monkeypatch.setattr(incremental, "status_fields", without_event)
-    (section,) = [each for each in _sections(Segment.EQUITIES) if each.id == "B2"]
-    results = Runner(CertificationDesk(Segment.EQUITIES)).play(section)
+    (section,) = [each for each in _sections(ScriptSegment.EQUITIES) if each.id == "B2"]
+    results = ScriptRunner(CertificationDesk(ScriptSegment.EQUITIES)).play(section)
     first, *_ = [result for result in results if result.verdict is not Verdict.PASSED]
     assert (first.step.id, first.verdict) == ("B2.4", Verdict.INVALID)
     assert all(box.verdict is Verdict.INVALID for box in first.boxes)
@@ -155,7 +156,7 @@ step B1.6 required: desk phase open
 @pytest.mark.parametrize("system", ["fast", "binary", "conflated"])
 def test_a_section_can_be_written_in_few_words(system: str) -> None:
     section = parse_section(SHORT_B1, "B1.txt")
-    results = Runner(CertificationDesk(Segment.EQUITIES, system)).play(section)
+    results = ScriptRunner(CertificationDesk(ScriptSegment.EQUITIES, system)).play(section)
     assert not list(_not_valid(results))
     assert len(results) == 6
 
@@ -183,7 +184,7 @@ HEAD = "section B9  Um | One   for equities\nprepare phase open, empty\nbids 10@
 )
 def test_what_the_exchange_does_not_send_is_said(step: str, reason: str) -> None:
     section = parse_section(f"{HEAD}step B9.1 required: {step}\n", "B9.txt")
-    (result,) = Runner(CertificationDesk(Segment.EQUITIES)).play(section)
+    (result,) = ScriptRunner(CertificationDesk(ScriptSegment.EQUITIES)).play(section)
     assert result.verdict is Verdict.INVALID
     assert any(reason in told for told in result.boxes[0].reasons), result.boxes[0].reasons
 
@@ -203,8 +204,8 @@ class Astray(CertificationDesk):
 def test_the_second_instrument_of_the_group_must_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     text = f"{HEAD}step B9.1 required: desk buy 5@P\n  mbo no update\n"
     section = parse_section(text, "B9.txt")
-    desk = Astray(Segment.EQUITIES)
-    runner = Runner(desk)
+    desk = Astray(ScriptSegment.EQUITIES)
+    runner = ScriptRunner(desk)
     runner.prepare(section)
     desk.is_astray = True
     monkeypatch.setattr(runner, "prepare", lambda section: None)
@@ -218,8 +219,8 @@ def test_lots_divide_what_the_script_trades() -> None:
         assert 100 % listing.instrument.lot == 0
         assert listing.instrument.lot <= 25
     assert not desk_module.certification_catalogue().pairs
-    for segment in Segment:
+    for segment in ScriptSegment:
         desk = CertificationDesk(segment)
         assert desk.group(desk.instrument) == desk.group(desk.neighbour)
-        Runner(desk).prepare(sections_for(segment)[1])
+        ScriptRunner(desk).prepare(sections_for(segment)[1])
         assert desk.book(desk.neighbour, Box.MBO).side(Side.BUY)

@@ -23,8 +23,9 @@ from pregao.certification import derived, judging, replay_judging
 from pregao.certification.desk import CertificationDesk
 from pregao.certification.report import RunFacts, count, form_pdf, junit, page, write_evidence
 from pregao.certification.report.reasons import reason_text
-from pregao.certification.runner import BoxResult, Runner, StepResult, Verdict
-from pregao.certification.scenario import DeskActs, Segment
+from pregao.certification.results import BoxResult, StepResult, Verdict
+from pregao.certification.runner import ScriptRunner
+from pregao.certification.scenario import DeskActs, ScriptSegment
 from pregao.certification.scenario_files import sections_for
 from pregao.cli.main import main
 from pregao.simulator.operator.calls import CALLS
@@ -42,7 +43,7 @@ def test_junit_has_a_case_for_each_box(tmp_path: Path) -> None:
     ]
     results.append(step_result("A.1", Verdict.NOT_RUN))
     file = tmp_path / "junit.xml"
-    file.write_text(junit([(Segment.EQUITIES, results)]), "utf-8")
+    file.write_text(junit([(ScriptSegment.EQUITIES, results)]), "utf-8")
     found = JUnitXml.fromfile(str(file))
     cases = {case.name: [type(each).__name__ for each in case.result] for suite in found for case in suite}
     assert cases == {
@@ -60,14 +61,14 @@ def test_junit_has_a_case_for_each_box(tmp_path: Path) -> None:
 
 
 def test_every_box_of_the_script_is_a_case(tmp_path: Path) -> None:
-    for segment, boxes in ((Segment.EQUITIES, 178), (Segment.DERIVATIVES, 151)):
+    for segment, boxes in ((ScriptSegment.EQUITIES, 178), (ScriptSegment.DERIVATIVES, 151)):
         file = tmp_path / "junit.xml"
         file.write_text(junit([(segment, _whole_script(segment))]), "utf-8")
         cases = [case for suite in JUnitXml.fromfile(str(file)) for case in suite]
         assert len(cases) == len({(case.classname, case.name) for case in cases}) == boxes
 
 
-def _whole_script(segment: Segment) -> list[StepResult]:
+def _whole_script(segment: ScriptSegment) -> list[StepResult]:
     """Every step: passed, but for a failed and an invalid one, and D3, which is not executed."""
     results = []
     for section in sections_for(segment):
@@ -84,7 +85,7 @@ def _whole_script(segment: Segment) -> list[StepResult]:
 
 
 def _played() -> list[StepResult]:
-    results = play(Segment.EQUITIES, example_client, frozenset(("B1",)))
+    results = play(ScriptSegment.EQUITIES, example_client, frozenset(("B1",)))
     results.append(
         step_result(
             "B2.1", Verdict.FAILED, *PASSED[1:], reasons=("B2.1 MBO bid 1: price none expected, <0> seen",)
@@ -95,10 +96,10 @@ def _played() -> list[StepResult]:
 
 def test_pages_are_like_the_form_and_hold_the_evidence(tmp_path: Path) -> None:
     results = _played()
-    files = {(Segment.EQUITIES, "B1.2"): write_evidence(tmp_path, Segment.EQUITIES, results[1])}
+    files = {(ScriptSegment.EQUITIES, "B1.2"): write_evidence(tmp_path, ScriptSegment.EQUITIES, results[1])}
     facts = RunFacts("cliente <x>", files=files)
-    portuguese = page([(Segment.EQUITIES, results)], "pt", facts)
-    english = page([(Segment.EQUITIES, results)], "en", facts)
+    portuguese = page([(ScriptSegment.EQUITIES, results)], "pt", facts)
+    english = page([(ScriptSegment.EQUITIES, results)], "en", facts)
     for word in (
         "Passou", "Falhou", "N/E", "Pré-Abertura", "Ações", "cliente &lt;x&gt;",
         "B2.1 MBO compra 1: esperado preço nenhum, visto &lt;0&gt;",
@@ -108,10 +109,10 @@ def test_pages_are_like_the_form_and_hold_the_evidence(tmp_path: Path) -> None:
     for word in (
         "Passed", "Failed", "Pre-open", "B2.1 MBO bid 1: price none expected, &lt;0&gt; seen",
         "POST /v1/orders/new", "35=X", "625=17", "Desk: buy 100@P (c).",
-        "Bid 6: new 100@P", "No update", "Offers", *files[Segment.EQUITIES, "B1.2"].values(),
+        "Bid 6: new 100@P", "No update", "Offers", *files[ScriptSegment.EQUITIES, "B1.2"].values(),
     ):  # fmt: skip
         assert word in english
-    assert count([(Segment.EQUITIES, results)])[Verdict.PASSED] == 20
+    assert count([(ScriptSegment.EQUITIES, results)])[Verdict.PASSED] == 20
 
 
 @pytest.mark.parametrize(
@@ -176,14 +177,14 @@ class _Ticks(HTMLParser):
 
 def test_each_box_of_a_page_is_ticked_once() -> None:
     ticks = _Ticks()
-    ticks.feed(page([(Segment.EQUITIES, _whole_script(Segment.EQUITIES))], "en", RunFacts()))
+    ticks.feed(page([(ScriptSegment.EQUITIES, _whole_script(ScriptSegment.EQUITIES))], "en", RunFacts()))
     # 68 steps: B1.4 failed in three boxes, B2.2 is invalid in three and has no tick, D3 has five.
     assert Counter(ticks.ticked) == {"Passed": 178 - 3 - 3 - 5, "Failed": 3, "N/E": 5}
 
 
 @pytest.mark.parametrize("language", ["pt", "en"])
-@pytest.mark.parametrize("segment", Segment)
-def test_the_pdf_has_every_section_step_and_box(segment: Segment, language: str) -> None:
+@pytest.mark.parametrize("segment", ScriptSegment)
+def test_the_pdf_has_every_section_step_and_box(segment: ScriptSegment, language: str) -> None:
     """As pypdf reads it, which is not ours."""
     results = _whole_script(segment)
     content = form_pdf([(segment, results)], language, RunFacts("client – ✓ \x00", unbroken=False))
@@ -213,7 +214,7 @@ def test_the_pdf_has_every_section_step_and_box(segment: Segment, language: str)
 def test_the_right_boxes_of_a_pdf_are_filled() -> None:
     """Boxes are drawn, three a row: Passed, N/E, Failed. The one that holds is not white."""
     results = [step_result("B1.1", Verdict.PASSED, Verdict.FAILED, Verdict.NOT_RUN)]
-    content = form_pdf([(Segment.EQUITIES, results)], "en", RunFacts())
+    content = form_pdf([(ScriptSegment.EQUITIES, results)], "en", RunFacts())
     drawn = PdfReader(BytesIO(content)).pages[0].get_contents()
     assert drawn is not None
     colours: list[list[float]] = [[]]
@@ -250,10 +251,10 @@ def test_a_pdf_without_its_library_is_one_line(
 @pytest.mark.parametrize("system", ["fast", "binary", "conflated"])
 def test_evidence_is_what_was_sent(system: str, tmp_path: Path) -> None:
     """`sha256sum -c` agrees, and our own decoder reads the same messages from the capture."""
-    desk = CertificationDesk(Segment.EQUITIES, system)
-    (section,) = [each for each in sections_for(Segment.EQUITIES) if each.id == "B1"]
-    result = Runner(desk).play(section)[5]
-    digests = write_evidence(tmp_path, Segment.EQUITIES, result)
+    desk = CertificationDesk(ScriptSegment.EQUITIES, system)
+    (section,) = [each for each in sections_for(ScriptSegment.EQUITIES) if each.id == "B1"]
+    result = ScriptRunner(desk).play(section)[5]
+    digests = write_evidence(tmp_path, ScriptSegment.EQUITIES, result)
     folder = tmp_path / "evidence" / "equities" / "B1.6"
     for line in (folder / "SHA256SUMS").read_text().splitlines():
         digest, name = line.split("  ")
@@ -287,11 +288,11 @@ def test_commands_are_those_of_the_operator_interface() -> None:
     done: list[Any] = []
 
     class Noting(CertificationDesk):
-        def _execute(self, command: Any) -> Any:
+        def execute(self, command: Any) -> Any:
             done.append(command)
-            return super()._execute(command)
+            return super().execute(command)
 
-    desk = Noting(Segment.EQUITIES, "binary")
+    desk = Noting(ScriptSegment.EQUITIES, "binary")
     for section in SECTIONS:
         desk.about = desk.instrument
         commands = [

@@ -13,7 +13,7 @@ import pytest
 from pregao.certification.client import CertifyClient
 from pregao.certification.desk import CertificationDesk
 from pregao.certification.memory import VERSION, client_config
-from pregao.certification.scenario import Segment
+from pregao.certification.scenario import ScriptSegment
 from pregao.certification.sent_streams import SentStreams
 from tests.unit.certification.kit import example_client, whole_run
 
@@ -36,8 +36,8 @@ def _validator(part: str) -> jsonschema.Draft202012Validator:
 
 
 @pytest.mark.parametrize("make", [example_client, CertifyClient])
-@pytest.mark.parametrize("segment", Segment)
-def test_every_line_of_a_run_is_valid(segment: Segment, make: Any) -> None:
+@pytest.mark.parametrize("segment", ScriptSegment)
+def test_every_line_of_a_run_is_valid(segment: ScriptSegment, make: Any) -> None:
     run = whole_run(segment, make)
     kinds = {"book", "state", "trade", "definition", "news", "index", "heartbeat", "replay", "settled"}
     assert _valid("seen", "see", run.lines) == kinds
@@ -56,7 +56,7 @@ def _valid(part: str, key: str, lines: set[str]) -> set[str]:
 
 @pytest.mark.parametrize("system", ["fast", "binary", "conflated"])
 def test_the_file_of_a_client_is_valid(tmp_path: Path, system: str) -> None:
-    desk = CertificationDesk(Segment.EQUITIES, system)
+    desk = CertificationDesk(ScriptSegment.EQUITIES, system)
     addresses = {"replayer": ("127.0.0.1", 9000), "historical": ("127.0.0.1", 9001)}
     streams = SentStreams(client_config(desk), tmp_path, "client", addresses)
     streams.close()

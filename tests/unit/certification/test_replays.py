@@ -12,8 +12,9 @@ from pregao.certification.comparing import ClientJudge
 from pregao.certification.desk import CertificationDesk
 from pregao.certification.memory import MemoryClient
 from pregao.certification.replaying import WantedSpan
-from pregao.certification.runner import Runner, StepResult, Verdict
-from pregao.certification.scenario import Segment
+from pregao.certification.results import StepResult, Verdict
+from pregao.certification.runner import ScriptRunner
+from pregao.certification.scenario import ScriptSegment
 from pregao.certification.scenario_files import sections_for
 from pregao.sessions.replay import NumberRange
 from pregao.simulator.live import replayers
@@ -38,7 +39,7 @@ class ChangedClient(CertifyClient):
 
 
 def _play(section: str, asks: Change | None = None, says: Change | None = None) -> list[StepResult]:
-    desk = CertificationDesk(Segment.DERIVATIVES)
+    desk = CertificationDesk(ScriptSegment.DERIVATIVES)
 
     def make(config: Line) -> CertifyClient:
         client = ChangedClient(config)
@@ -46,8 +47,8 @@ def _play(section: str, asks: Change | None = None, says: Change | None = None) 
         return client
 
     client = MemoryClient(make, desk)
-    (found,) = [each for each in sections_for(Segment.DERIVATIVES) if each.id == section]
-    return Runner(desk, client, ClientJudge(desk)).play(found)
+    (found,) = [each for each in sections_for(ScriptSegment.DERIVATIVES) if each.id == section]
+    return ScriptRunner(desk, client, ClientJudge(desk)).play(found)
 
 
 def _failed(results: list[StepResult]) -> dict[str, str]:
@@ -60,7 +61,7 @@ def _failed(results: list[StepResult]) -> dict[str, str]:
 
 def test_the_week_of_the_desk_has_three_earlier_dates() -> None:
     """D3.3 and D3.4: the historical replayer keeps today and two dates before it, the other today."""
-    desk = CertificationDesk(Segment.EQUITIES)
+    desk = CertificationDesk(ScriptSegment.EQUITIES)
     assert datetime.fromtimestamp(desk.now_ns // 10**9, UTC).strftime("%A") == "Thursday"
     assert len(desk.history.days) == 3
     assert desk.history.replayers is not None
@@ -79,8 +80,8 @@ def test_the_week_of_the_desk_has_three_earlier_dates() -> None:
 
 
 def test_531_messages_come_before_the_last_ones() -> None:
-    desk = CertificationDesk(Segment.EQUITIES)
-    (section,) = [each for each in sections_for(Segment.EQUITIES) if each.id == "D3"]
+    desk = CertificationDesk(ScriptSegment.EQUITIES)
+    (section,) = [each for each in sections_for(ScriptSegment.EQUITIES) if each.id == "D3"]
     *first, history = section.preparation
     for command in first:
         desk.do(command)
@@ -219,9 +220,9 @@ def test_a_replayer_that_answers_otherwise_makes_the_step_invalid(
 
     monkeypatch.setattr(replayers, "ReplayServer", LyingServer)
     monkeypatch.setattr(LyingServer, "mischief", Mischief(lies=lies))
-    desk = CertificationDesk(Segment.EQUITIES)
-    (section,) = [each for each in sections_for(Segment.EQUITIES) if each.id == "D2"]
-    results = Runner(desk).play(section)
+    desk = CertificationDesk(ScriptSegment.EQUITIES)
+    (section,) = [each for each in sections_for(ScriptSegment.EQUITIES) if each.id == "D2"]
+    results = ScriptRunner(desk).play(section)
     assert [each.verdict for each in results] == [Verdict.PASSED, Verdict.INVALID, Verdict.INVALID]
     assert any(reason in each for each in results[1].boxes[0].reasons)
 
@@ -230,7 +231,7 @@ def test_a_replayer_that_keeps_a_week_makes_d3_4_invalid(monkeypatch: pytest.Mon
     """Retention is a setting: with that of FAST 6.2 the script cannot be played."""
     week = replaying.ReplayerSettings(port=0, historical_port=0, history_days=5, clients=(replaying.CLIENT,))
     monkeypatch.setattr(replaying.DeskReplayers.__init__, "__defaults__", (week,))
-    desk = CertificationDesk(Segment.EQUITIES)
-    (section,) = [each for each in sections_for(Segment.EQUITIES) if each.id == "D3"]
-    verdicts = {each.step.id: each.verdict for each in Runner(desk).play(section)}
+    desk = CertificationDesk(ScriptSegment.EQUITIES)
+    (section,) = [each for each in sections_for(ScriptSegment.EQUITIES) if each.id == "D3"]
+    verdicts = {each.step.id: each.verdict for each in ScriptRunner(desk).play(section)}
     assert [step for step, verdict in verdicts.items() if verdict is Verdict.INVALID] == ["D3.4"]

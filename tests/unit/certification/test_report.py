@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from pregao.certification.runner import BoxResult, StepResult, Verdict
-from pregao.certification.scenario import Need, Segment
+from pregao.certification.results import BoxResult, StepResult, Verdict
+from pregao.certification.scenario import Need, ScriptSegment
 from pregao.certification.scenario_files import sections_for
 from pregao.certification.selection import chosen_steps
 from pregao.cli.main import main
 from pregao.io.line_process import LineProcess, LineProcessError
 from pregao.model.errors import ConfigurationError
 
-SECTIONS = sections_for(Segment.EQUITIES)
+SECTIONS = sections_for(ScriptSegment.EQUITIES)
 
 
 def step_result(step: str, *verdicts: Verdict, reasons: tuple[str, ...] = ()) -> StepResult:

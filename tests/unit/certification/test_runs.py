@@ -8,19 +8,25 @@ from pathlib import Path
 import pytest
 
 from pregao.certification.client import CertifyClient
-from pregao.certification.outcome import exit_status, is_unbroken, missed_steps
+from pregao.certification.results import (
+    BoxResult,
+    StepResult,
+    Verdict,
+    exit_status,
+    is_unbroken,
+    missed_steps,
+)
 from pregao.certification.run import Run, RunSettings, run_script
-from pregao.certification.runner import BoxResult, StepResult, Verdict
 from pregao.certification.saved import FILE, SavedSteps
-from pregao.certification.scenario import Box, Segment
+from pregao.certification.scenario import Box, ScriptSegment
 from pregao.certification.scenario_files import sections_for
 from pregao.certification.streams import read_config
 from pregao.cli.main import main
 from pregao.io.terminal import Terminal
 from pregao.model.errors import ConfigurationError
 
-SECTIONS = sections_for(Segment.EQUITIES)
-ONE = (Segment.DERIVATIVES,)
+SECTIONS = sections_for(ScriptSegment.EQUITIES)
+ONE = (ScriptSegment.DERIVATIVES,)
 PASSED = [Verdict.PASSED] * 3
 
 
@@ -52,14 +58,16 @@ def _result(step: str, *verdicts: Verdict, excused: bool = False) -> StepResult:
     ],
 )
 def test_the_exit_status_says_the_worst(results: list[StepResult], status: int) -> None:
-    assert exit_status([(Segment.EQUITIES, results)]) == status
+    assert exit_status([(ScriptSegment.EQUITIES, results)]) == status
 
 
 def test_only_a_whole_run_is_called_unbroken() -> None:
-    whole = [(Segment.EQUITIES, [_result("B1.1", *PASSED)])]
+    whole = [(ScriptSegment.EQUITIES, [_result("B1.1", *PASSED)])]
     assert is_unbroken(whole, broken=False)
     assert not is_unbroken(whole, broken=True)
-    assert not is_unbroken([(Segment.EQUITIES, [_result("B1.1", *[Verdict.NOT_RUN] * 3)])], broken=False)
+    assert not is_unbroken(
+        [(ScriptSegment.EQUITIES, [_result("B1.1", *[Verdict.NOT_RUN] * 3)])], broken=False
+    )
 
 
 # Restarts
@@ -94,7 +102,7 @@ def test_a_restart_plays_earlier_steps_unjudged(tmp_path: Path) -> None:
 @pytest.mark.parametrize("first", ["B3.1", "B3.3"])
 def test_a_run_may_begin_where_no_step_connects(tmp_path: Path, first: str) -> None:
     """B3 goes on with the client of B2. Where there was no B2 it is connected first, unjudged."""
-    run, judged = _run(tmp_path, steps=f"{first}-B3.4", segments=(Segment.EQUITIES,))
+    run, judged = _run(tmp_path, steps=f"{first}-B3.4", segments=(ScriptSegment.EQUITIES,))
     assert judged[0] == first
     assert [_verdicts(run)[step] for step in judged] == [Verdict.PASSED] * len(judged)
 
@@ -108,7 +116,7 @@ def test_a_run_from_a_step_goes_to_the_end(tmp_path: Path) -> None:
 def test_every_step_is_saved_as_it_is_judged(tmp_path: Path) -> None:
     lines: list[int] = []
 
-    def on_step(segment: Segment, result: StepResult) -> None:
+    def on_step(segment: ScriptSegment, result: StepResult) -> None:
         lines.append(len((tmp_path / FILE).read_text().splitlines()))
 
     run_script(RunSettings(tmp_path, segments=ONE, steps="B1.1-B1.3", pdf=False), on_step)
@@ -117,7 +125,7 @@ def test_every_step_is_saved_as_it_is_judged(tmp_path: Path) -> None:
 
 def test_what_was_saved_comes_back_whole(tmp_path: Path) -> None:
     run, _ = _run(tmp_path, steps="D2,B1.4")
-    sections = {Segment.DERIVATIVES: sections_for(Segment.DERIVATIVES)}
+    sections = {ScriptSegment.DERIVATIVES: sections_for(ScriptSegment.DERIVATIVES)}
     loaded = SavedSteps(tmp_path).load(sections, "fast")
     played = {result.step.id: result for _, results in run.played for result in results}
     assert {step for _, step in loaded} == {"B1.4", "D2.1", "D2.2", "D2.3"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pregao.certification.scenario import Box, Change, EntryDemand, Need, Segment, TradesDemand
+from pregao.certification.scenario import Box, DemandedChange, EntryDemand, Need, ScriptSegment, TradesDemand
 from pregao.certification.scenario_files import (
     SECTIONS,
     ScenarioError,
@@ -30,9 +30,9 @@ def test_each_section_has_the_steps_and_boxes_of_the_form() -> None:
 
 
 @pytest.mark.parametrize(
-    ("segment", "steps", "boxes"), [(Segment.EQUITIES, 68, 178), (Segment.DERIVATIVES, 57, 151)]
+    ("segment", "steps", "boxes"), [(ScriptSegment.EQUITIES, 68, 178), (ScriptSegment.DERIVATIVES, 57, 151)]
 )
-def test_steps_and_boxes_of_a_segment(segment: Segment, steps: int, boxes: int) -> None:
+def test_steps_and_boxes_of_a_segment(segment: ScriptSegment, steps: int, boxes: int) -> None:
     played = [step for section in sections_for(segment) for step in section.steps]
     assert len(played) == steps
     assert sum(len(step.boxes) for step in played) == boxes
@@ -64,10 +64,10 @@ def test_a_demand_is_read_in_full() -> None:
     assert step.boxes == (Box.MBO, Box.TOB)
     first, gone = step.demands[Box.MBO]
     assert isinstance(first, EntryDemand)
-    assert (first.side, first.position, first.change) == (Side.BUY, 6, Change.NEW)
+    assert (first.side, first.position, first.change) == (Side.BUY, 6, DemandedChange.NEW)
     assert first.row is not None
     assert (first.row.size, str(first.row.price)) == (100, "P-2")
-    assert gone == EntryDemand(Side.SELL, 2, Change.GONE)
+    assert gone == EntryDemand(Side.SELL, 2, DemandedChange.GONE)
     trades = step.demands[Box.TOB][1]
     assert isinstance(trades, TradesDemand)
     assert trades.tags == ((277, "2"),)

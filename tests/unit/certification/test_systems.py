@@ -10,8 +10,9 @@ from pregao.certification.comparing import ClientJudge
 from pregao.certification.derived import WireBooks, whole_status
 from pregao.certification.desk import CertificationDesk
 from pregao.certification.memory import memory_client
-from pregao.certification.runner import Runner, StepResult, Verdict
-from pregao.certification.scenario import DEPTHS, Box, Segment
+from pregao.certification.results import StepResult, Verdict
+from pregao.certification.runner import ScriptRunner
+from pregao.certification.scenario import DEPTHS, Box, ScriptSegment
 from pregao.certification.scenario_files import parse_section, sections_for
 from pregao.certification.systems import SYSTEMS, script_system
 from pregao.certification.taps import Seen, TappedMessage
@@ -22,15 +23,15 @@ from tests.unit.certification.order_client import Line, OrderClient
 
 OTHERS = ("binary", "conflated")
 BOXES = {
-    ("binary", Segment.EQUITIES): 167, ("binary", Segment.DERIVATIVES): 143,
-    ("conflated", Segment.EQUITIES): 170, ("conflated", Segment.DERIVATIVES): 143,
+    ("binary", ScriptSegment.EQUITIES): 167, ("binary", ScriptSegment.DERIVATIVES): 143,
+    ("conflated", ScriptSegment.EQUITIES): 170, ("conflated", ScriptSegment.DERIVATIVES): 143,
 }  # fmt: skip
 
 
-def _play(system: str, segment: Segment, make: Any = None, until: str = "") -> list[StepResult]:
+def _play(system: str, segment: ScriptSegment, make: Any = None, until: str = "") -> list[StepResult]:
     desk = CertificationDesk(segment, system)
     client = None if make is None else memory_client(desk, make)
-    runner = Runner(desk, client, None if make is None else ClientJudge(desk))
+    runner = ScriptRunner(desk, client, None if make is None else ClientJudge(desk))
     results: list[StepResult] = []
     for section in sections_for(segment):
         if section.id not in desk.system.not_played:
@@ -40,10 +41,10 @@ def _play(system: str, segment: Segment, make: Any = None, until: str = "") -> l
     return results
 
 
-@pytest.mark.parametrize("segment", Segment)
+@pytest.mark.parametrize("segment", ScriptSegment)
 @pytest.mark.parametrize("system", OTHERS)
 @pytest.mark.parametrize("client", [None, CertifyClient, OrderClient])
-def test_every_box_passes(system: str, segment: Segment, client: Any) -> None:
+def test_every_box_passes(system: str, segment: ScriptSegment, client: Any) -> None:
     """The exchange alone, our own client, and one with lists as books."""
     results = _play(system, segment, client)
     assert not [each for each in results if each.verdict is not Verdict.PASSED], failures(results)
@@ -206,21 +207,21 @@ BUGS: dict[type[OrderClient], tuple[str, ...]] = {
 }
 CASES = [
     pytest.param(
-        bug, system, segment, marks=() if segment is Segment.EQUITIES or where[2:] else pytest.mark.long
+        bug, system, segment, marks=() if segment is ScriptSegment.EQUITIES or where[2:] else pytest.mark.long
     )
     for bug, where in BUGS.items()
     for system in OTHERS
-    for segment in Segment
+    for segment in ScriptSegment
     if not (bug is QueueAppliedAgain and system == "conflated")  # which has no queue: a session is in order
 ]
 
 
 @pytest.mark.parametrize(("bug", "system", "segment"), CASES)
 def test_a_bug_first_fails_where_the_script_finds_it(
-    bug: type[OrderClient], system: str, segment: Segment
+    bug: type[OrderClient], system: str, segment: ScriptSegment
 ) -> None:
     step, boxes, *others = BUGS[bug]
-    if segment is Segment.DERIVATIVES and others:
+    if segment is ScriptSegment.DERIVATIVES and others:
         step, boxes = others
     found = failures(_play(system, segment, bug, until=step))
     assert found, "not found"
@@ -247,7 +248,9 @@ def test_an_exchange_whose_messages_make_another_book_is_invalid(monkeypatch: py
 
     monkeypatch.setattr(WireBooks, "take", without_deletes)
     for system in OTHERS:
-        first = next(each for each in _play(system, Segment.EQUITIES) if each.verdict is not Verdict.PASSED)
+        first = next(
+            each for each in _play(system, ScriptSegment.EQUITIES) if each.verdict is not Verdict.PASSED
+        )
         assert (first.step.id, first.verdict) == ("B1.5", Verdict.INVALID)
         assert "messages make other bids than the exchange has" in first.boxes[0].reasons
 
@@ -270,7 +273,7 @@ def test_an_exchange_whose_messages_make_another_book_is_invalid(monkeypatch: py
 def test_what_the_exchange_does_not_do_is_said(system: str, step: str, reason: str) -> None:
     head = "section B9  Um | One   for equities\nprepare phase open, empty\nbids 10@P\noffers 10@P+2\n"
     section = parse_section(f"{head}step B9.1 required: {step}\n", "B9.txt")
-    (result,) = Runner(CertificationDesk(Segment.EQUITIES, system)).play(section)
+    (result,) = ScriptRunner(CertificationDesk(ScriptSegment.EQUITIES, system)).play(section)
     assert result.verdict is Verdict.INVALID
     assert any(reason in told for told in result.boxes[0].reasons), result.boxes[0].reasons
 
@@ -288,7 +291,7 @@ def test_conflation_tells_the_net_change_of_a_tick() -> None:
     """B2.9 enters two orders in one tick: one 35=X has both, in Binary UMDF each has its own."""
     counts = {}
     for system in OTHERS:
-        results = _play(system, Segment.EQUITIES, until="B2.9")
+        results = _play(system, ScriptSegment.EQUITIES, until="B2.9")
         step = next(each for each in results if each.step.id == "B2.9")
         counts[system] = [
             len(each.fields["MDEntries"])
@@ -305,14 +308,14 @@ def test_clients_of_sessions_really_ask() -> None:
         def event(self, event: Any) -> Any:
             return ()
 
-    results = _play("conflated", Segment.EQUITIES, Silent, until="B1.1")
+    results = _play("conflated", ScriptSegment.EQUITIES, Silent, until="B1.1")
     reasons = [reason for _, _, some in failures(results) for reason in some]
     assert "B1.1 MBO book: none seen since it connected" in reasons
 
 
 def test_definitions_of_the_list_are_told_from_those_that_follow() -> None:
     """E4.1 creates an instrument after the list was whole."""
-    results = {each.step.id: each for each in _play("conflated", Segment.DERIVATIVES, CertifyClient)}
+    results = {each.step.id: each for each in _play("conflated", ScriptSegment.DERIVATIVES, CertifyClient)}
     listed = [line for line in results["A.1"].lines if line["see"] == "definition"]
     created = [line for line in results["E4.1"].lines if line.get("symbol") == "CERTUDS1"]
     assert {line["stream"] for line in listed} == {"definition"}
@@ -323,10 +326,10 @@ def test_three_systems_say_the_same_of_a_step() -> None:
     """Trades and states of every step, as three encodings that share no code have them."""
 
     def told(system: str) -> dict[str, tuple[Any, ...]]:
-        desk = CertificationDesk(Segment.EQUITIES, system)
+        desk = CertificationDesk(ScriptSegment.EQUITIES, system)
         channel = desk.channels(desk.instrument)[0]
-        runner, found = Runner(desk), {}
-        for section in sections_for(Segment.EQUITIES):
+        runner, found = ScriptRunner(desk), {}
+        for section in sections_for(ScriptSegment.EQUITIES):
             if section.id in ("B1", "B2", "B3", "B4", "B5", "B6"):
                 for result in runner.play(section):
                     seen = Seen(result.messages, dict.fromkeys(DEPTHS, channel), Box.MBO)

@@ -10,7 +10,7 @@ import pytest
 from pregao.cli.main import main
 from pregao.io.files import AppendFile, need_writable, write_whole
 from pregao.model.errors import ConfigurationError
-from pregao.simulator.faults import parse_faults
+from pregao.simulator.fault_language import parse_faults
 from tests.unit.captures.kit import capture, order, packet
 
 FULL = Path("/dev/full")

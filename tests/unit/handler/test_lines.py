@@ -36,9 +36,18 @@ def test_every_packet_goes_where_its_source_says(
     incremental = [(row, source) for row, source in ours if LINES[source].stream is Stream.INCREMENTAL]
     assert found.followed.tolist() == [row for row, source in incremental if feed_of(source) in site]
     assert found.recovery.tolist() == [row for row, source in ours if LINES[source].stream in RECOVERY]
+    assert found.standby is not None
     for feed in (1, 2, 3):
         heard = [1_000 + row for row, source in incremental if feed_of(source) == feed and feed not in site]
         assert found.standby[feed].tolist() == [heard[-1] if heard else 0, len(heard)]
+
+
+def test_without_another_site_there_is_none_to_listen_for() -> None:
+    lines = [StreamId(84, Stream.INCREMENTAL, feed) for feed in (Feed.A, Feed.B)]
+    batch = batch_of([(0, 1_000, b"?"), (1, 1_001, b"?")])
+    found = LineTable(lines).sort(batch, 84, PRIMARY)
+    assert found.followed.tolist() == [0, 1]
+    assert found.standby is None
 
 
 def test_a_larger_batch_than_before() -> None:

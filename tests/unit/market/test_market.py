@@ -141,7 +141,7 @@ def test_a_book_looked_at_in_between_is_as_the_last_quote_says(clean_day: Memory
     seen = market(clean_day)
     compared = 0
     for event in seen:
-        if isinstance(event, Quote) and not seen._told:
+        if isinstance(event, Quote) and not seen._pump.waiting:
             top = seen.book(event.security_id, event.channel).top
             assert (top.bid, top.offer) == (event.bid, event.offer)
             compared += 1
@@ -177,7 +177,7 @@ def test_running_to_the_end_gives_the_same_books(clean_day: MemoryDay) -> None:
 
 def test_leaving_the_loop_loses_nothing(clean_day: MemoryDay, events: list[MarketEvent]) -> None:
     halting, told = market(clean_day), []
-    while not halting.ended or halting._told:
+    while not halting.ended or halting._pump.waiting:
         before = len(told)
         for event in halting:
             told.append(event)

@@ -10,6 +10,7 @@ from pregao.feeds.binary.packets import PacketHeader
 from pregao.feeds.binary.system import BINARY
 from pregao.model.errors import ConfigurationError
 from pregao.model.streams import Feed, Stream
+from pregao.simulator.fault_language import parse_faults
 from pregao.simulator.fault_plan import ROWS, AppliedFault, DayOfFaults, FaultFile, FaultList
 from pregao.simulator.faults import (
     ANY_TIME,
@@ -21,7 +22,6 @@ from pregao.simulator.faults import (
     Reset,
     Runs,
     SiteFailure,
-    parse_faults,
 )
 from pregao.simulator.impaired import ImpairedCapture
 from pregao.simulator.pace import DayClock

@@ -8,13 +8,13 @@ and as JUnit XML.
 from collections.abc import Collection
 from pathlib import Path
 
-from pregao.certification.outcome import Played
 from pregao.certification.report.evidence import read_digests, write_evidence
 from pregao.certification.report.form_pdf import form_pdf
 from pregao.certification.report.junit import junit
 from pregao.certification.report.page import page
 from pregao.certification.report.summary import RunFacts, count
 from pregao.certification.report.words import LANGUAGES
+from pregao.certification.results import Played
 
 __all__ = [
     "LANGUAGES",

@@ -16,8 +16,8 @@ from typing import Final
 
 from pregao.certification.desk_truth import BookRow, BookRows
 from pregao.certification.report.summary import Digests
-from pregao.certification.runner import StepResult
-from pregao.certification.scenario import Segment
+from pregao.certification.results import StepResult
+from pregao.certification.scenario import ScriptSegment
 from pregao.certification.taps import SESSION_CHANNEL, TappedMessage
 from pregao.codecs.pcap.tcp import ACK, PSH, Direction, tcp_frame
 from pregao.codecs.pcap.writer import address, ethernet_udp_frame, pcap_header, pcap_record
@@ -33,7 +33,9 @@ _SEGMENT: Final = 16_384  # bytes of a session in a packet
 Sent = Sequence[tuple[int, OutgoingPacket]]
 
 
-def write_evidence(folder: Path, segment: Segment, result: StepResult, before: Path | None = None) -> Digests:
+def write_evidence(
+    folder: Path, segment: ScriptSegment, result: StepResult, before: Path | None = None
+) -> Digests:
     """The files of a step; their digests, by path from `folder`. What was there is replaced. `before` is the
     folder of a run that goes on here: a capture of it is taken over."""
     own = folder / FOLDER / segment.value / result.step.id
@@ -59,7 +61,7 @@ def _kept(path: Path | None) -> bytes:
     return path.read_bytes() if path is not None and path.is_file() else b""
 
 
-def read_digests(folder: Path, segment: Segment, step: str) -> Digests:
+def read_digests(folder: Path, segment: ScriptSegment, step: str) -> Digests:
     """Those that a run before wrote; empty where it did not."""
     own = folder / FOLDER / segment.value / step
     try:

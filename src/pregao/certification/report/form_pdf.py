@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from pregao.certification.desk_truth import BookRows
-from pregao.certification.outcome import Played
 from pregao.certification.report.evidence import book_depth, price_text
 from pregao.certification.report.pdf_sheet import (
     BRAND,
@@ -23,8 +22,8 @@ from pregao.certification.report.phrases import Phrases
 from pregao.certification.report.reasons import reason_text
 from pregao.certification.report.summary import RunFacts, by_section, count, outcome_word
 from pregao.certification.report.words import SEGMENTS, VERDICTS, WORDS, need_letter
-from pregao.certification.runner import BoxResult, StepResult, Verdict
-from pregao.certification.scenario import Box, Segment
+from pregao.certification.results import BoxResult, Played, StepResult, Verdict
+from pregao.certification.scenario import Box, ScriptSegment
 
 _STAMPS: Final = {"approved": Verdict.PASSED, "refused": Verdict.FAILED, "broken": Verdict.INVALID}
 _WIDTHS: Final = (13.0, 47.0, 66.0, 9.0, 51.0)  # mm: step, description, expected, need, status
@@ -67,10 +66,10 @@ class _Form:
         pdf.cell(130, 6, latin(words["subtitle"]))
         self._sheet.stamp(words[outcome], COLOURS[_STAMPS[outcome]])
         pdf.set_xy(12, 43)
-        told = [("system", facts.system.title), ("client", facts.client), ("date", facts.date)]
+        details = [("system", facts.system.title), ("client", facts.client), ("date", facts.date)]
         if facts.unbroken is not None:
-            told.append(("unbroken", words["whole" if facts.unbroken else "partial"]))
-        for key, value in told:
+            details.append(("unbroken", words["whole" if facts.unbroken else "partial"]))
+        for key, value in details:
             self._sheet.font(8.5, "", SOFT)
             pdf.cell(26, 5, latin(words[key]))
             self._sheet.font(8.5, "B")
@@ -106,7 +105,7 @@ class _Form:
         self._sheet.font(8)
         description = self._sheet.lines(_WIDTHS[1], self._phrases.step(result.step))
         rows = [self._box_lines(result, box) for box in result.boxes]
-        heights = [max(len(told) * LINE_MM, 5.0) + len(why) * 3.4 + PAD for told, why in rows]
+        heights = [max(len(demanded) * LINE_MM, 5.0) + len(why) * 3.4 + PAD for demanded, why in rows]
         heights[-1] += max(0.0, len(description) * LINE_MM + PAD - sum(heights))
         pdf = self._pdf
         if pdf.will_page_break(min(sum(heights), 240)):
@@ -120,33 +119,33 @@ class _Form:
         self._sheet.font(8)
         self._sheet.text(left + _WIDTHS[0], top, description)
         self._sheet.text(left + sum(_WIDTHS[:3]) + 1, top, [need_letter(result.step.id, result.step.need)])
-        for box, (told, why), height in zip(result.boxes, rows, heights, strict=True):
-            self._box(box, told, why, top)
+        for box, (demanded, why), height in zip(result.boxes, rows, heights, strict=True):
+            self._box(box, demanded, why, top)
             top += height
         pdf.set_y(top)
 
     def _box_lines(self, result: StepResult, box: BoxResult) -> tuple[list[str], list[str]]:
         name = "" if box.box is Box.STEP else f"{box.box.name}: "
         self._sheet.font(8)
-        told = self._sheet.lines(_WIDTHS[2], name + self._phrases.box(result.step.demands[box.box]))
+        demanded = self._sheet.lines(_WIDTHS[2], name + self._phrases.box(result.step.demands[box.box]))
         self._sheet.font(7)
         reasons = [reason_text(each, self._language)[:_LONGEST] for each in box.reasons[:_MOST_REASONS]]
         if len(box.reasons) > _MOST_REASONS:
             reasons.append(f"{self._words['more']} {len(box.reasons) - _MOST_REASONS}")
         why = [line for each in reasons for line in self._sheet.lines(_WIDTHS[2] + _WIDTHS[4], each)]
-        return told, why
+        return demanded, why
 
-    def _box(self, box: BoxResult, told: Sequence[str], why: Sequence[str], top: float) -> None:
+    def _box(self, box: BoxResult, demanded: Sequence[str], why: Sequence[str], top: float) -> None:
         left = self._pdf.l_margin + sum(_WIDTHS[:2])
         self._sheet.font(8)
-        self._sheet.text(left, top, told)
+        self._sheet.text(left, top, demanded)
         self._sheet.font(7, "", COLOURS[box.verdict])
-        self._sheet.text(left, top + max(len(told) * LINE_MM, 5.0), why, 3.4)
+        self._sheet.text(left, top + max(len(demanded) * LINE_MM, 5.0), why, 3.4)
         self._sheet.ticks(box, left + _WIDTHS[2] + _WIDTHS[3], top + 0.9)
 
     # What is behind it
 
-    def _evidence(self, segment: Segment, result: StepResult) -> None:
+    def _evidence(self, segment: ScriptSegment, result: StepResult) -> None:
         files = self._facts.files.get((segment, result.step.id), {})
         if not result.commands and not result.messages and not files:
             return
@@ -158,7 +157,7 @@ class _Form:
         title = f"{SEGMENTS[self._language][segment]} {result.step.id}"
         pdf.cell(0, 5, latin(title), new_x="LMARGIN", new_y="NEXT")
         commands = list(result.commands)
-        told: list[tuple[str, Sequence[str]]] = [
+        listings: list[tuple[str, Sequence[str]]] = [
             (words["note"], [result.note] if result.note else []),
             (words["commands"], commands[:_MOST_COMMANDS] + ["..."] * (len(commands) > _MOST_COMMANDS)),
             (words["messages"], [_kinds(result)]),
@@ -167,7 +166,7 @@ class _Form:
             (words["after"], _books(result, lambda pair: pair[1], words)),
             (words["files"], [f"{digest}  {path}" for path, digest in files.items()]),
         ]
-        for name, lines in told:
+        for name, lines in listings:
             if lines:
                 self._sheet.font(7.5, "B", SOFT)
                 pdf.cell(0, 3.8, latin(name), new_x="LMARGIN", new_y="NEXT")

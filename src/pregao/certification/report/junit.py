@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
-from pregao.certification.outcome import Played
 from pregao.certification.report.summary import by_section
-from pregao.certification.runner import BoxResult, StepResult, Verdict
+from pregao.certification.results import BoxResult, Played, StepResult, Verdict
 from pregao.certification.scenario import Box
 
 

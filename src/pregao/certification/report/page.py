@@ -8,14 +8,13 @@ from importlib import resources
 from typing import Final
 
 from pregao.certification.desk_truth import BookRow, BookRows
-from pregao.certification.outcome import Played
 from pregao.certification.report.evidence import book_depth, message_line, price_text
 from pregao.certification.report.phrases import Phrases
 from pregao.certification.report.reasons import reason_text
 from pregao.certification.report.summary import Digests, RunFacts, by_section, count, outcome_word
 from pregao.certification.report.words import PRINTED, SEGMENTS, VERDICTS, WORDS, need_letter
-from pregao.certification.runner import BoxResult, StepResult, Verdict
-from pregao.certification.scenario import Box, Segment
+from pregao.certification.results import BoxResult, Played, StepResult, Verdict
+from pregao.certification.scenario import Box, ScriptSegment
 
 _MOST_SHOWN: Final = 100  # messages or lines of a step: the files have all
 _CLASSES: Final = {
@@ -60,10 +59,10 @@ class _Page:
         yield '<header><div class="wrap"><div class="head"><div>'
         yield f"<h1>{words['title']}</h1><p>{words['subtitle']}</p></div>"
         yield f'<div class="stamp {outcome}">{words[outcome]}</div></div><dl>'
-        told = [("system", facts.system.title), ("client", facts.client), ("date", facts.date)]
+        details = [("system", facts.system.title), ("client", facts.client), ("date", facts.date)]
         if facts.unbroken is not None:
-            told.append(("unbroken", words["whole" if facts.unbroken else "partial"]))
-        for name, value in told:
+            details.append(("unbroken", words["whole" if facts.unbroken else "partial"]))
+        for name, value in details:
             yield f"<div><dt>{words[name]}</dt><dd>{escape(value)}</dd></div>"
         yield "</dl></div></header>"
 
@@ -75,7 +74,7 @@ class _Page:
             yield f'<div class="tile {_CLASSES[verdict]}"><b>{number}</b>{self._verdicts[verdict]}</div>'
         yield "</div>"
 
-    def _links(self, segment: Segment, results: Sequence[StepResult]) -> Iterator[str]:
+    def _links(self, segment: ScriptSegment, results: Sequence[StepResult]) -> Iterator[str]:
         yield "<nav>"
         for own in by_section(results):
             worst = _worst(own)
@@ -83,7 +82,7 @@ class _Page:
             yield f'<a class="{_CLASSES[worst]}" href="#{segment.value}-{section}">{section}</a>'
         yield "</nav>"
 
-    def _section(self, segment: Segment, results: Sequence[StepResult]) -> Iterator[str]:
+    def _section(self, segment: ScriptSegment, results: Sequence[StepResult]) -> Iterator[str]:
         words, section = self._words, results[0].section
         title = section.title_pt if self._language == "pt" else section.title_en
         names = [name for each, name in SEGMENTS[self._language].items() if each in section.segments]
@@ -97,7 +96,7 @@ class _Page:
             yield from self._step(segment, result)
         yield "</tbody></table></section>"
 
-    def _step(self, segment: Segment, result: StepResult) -> Iterator[str]:
+    def _step(self, segment: ScriptSegment, result: StepResult) -> Iterator[str]:
         step, boxes = result.step, result.boxes
         span = f' rowspan="{len(boxes)}"'
         for place, box in enumerate(boxes):
@@ -131,13 +130,13 @@ class _Page:
 
     # What is behind it
 
-    def _evidence(self, segment: Segment, result: StepResult) -> Iterator[str]:
+    def _evidence(self, segment: ScriptSegment, result: StepResult) -> Iterator[str]:
         words = self._words
         files = self._facts.files.get((segment, result.step.id), {})
         if not (result.commands or result.messages or result.lines or files or result.note):
             return
-        told = f"{words['messages'].lower()}: {len(result.messages)}"
-        yield f"<details><summary>{words['evidence']} · {told}</summary>"
+        counted = f"{words['messages'].lower()}: {len(result.messages)}"
+        yield f"<details><summary>{words['evidence']} · {counted}</summary>"
         yield _listing(words["note"], [result.note] if result.note else ())
         yield _listing(words["commands"], result.commands)
         yield self._shortened(words["messages"], [message_line(each) for each in result.messages])
@@ -191,7 +190,7 @@ def _listing(title: str, lines: Sequence[str]) -> str:
 def _files(title: str, files: Digests) -> str:
     if not files:
         return ""
-    told = "<br>".join(
+    listed = "<br>".join(
         f'{digest}  <a href="{escape(path)}">{escape(path)}</a>' for path, digest in files.items()
     )
-    return f'<h4>{title}</h4><div class="files">{told}</div>'
+    return f'<h4>{title}</h4><div class="files">{listed}</div>'

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pregao.certification.report.summary import RunFacts
 from pregao.certification.report.words import PRINTED, VERDICTS, WORDS
-from pregao.certification.runner import BoxResult, Verdict
+from pregao.certification.results import BoxResult, Verdict
 from pregao.extras import name_missing_extra
 
 if TYPE_CHECKING:

@@ -151,8 +151,8 @@ class Phrases:
     # Who does what
 
     def step(self, step: s.Step) -> str:
-        told = filter(None, (self._action(action) for action in step.actions))
-        return ". ".join(told) + "."
+        sentences = filter(None, (self._action(action) for action in step.actions))
+        return ". ".join(sentences) + "."
 
     def _action(self, action: s.Action) -> str:
         if isinstance(action, s.DeskActs):
@@ -167,21 +167,21 @@ class Phrases:
             order += f" ({command.name})"  # by which later steps call it
         words = command.words
         if command.verb in ("news", "cancel", "change"):
-            told = " ".join(words)
-            return self._desk[command.verb].format(words=self._values.get(told, told), order=order)
+            phrase = " ".join(words)
+            return self._desk[command.verb].format(words=self._values.get(phrase, phrase), order=order)
         return self._desk.get(command.verb, command.verb).format(words=self._value(words), order=order)
 
     def _value(self, words: tuple[str, ...]) -> str:
-        told = " ".join(words)
-        if told in self._values:
-            return self._values[told]
+        phrase = " ".join(words)
+        if phrase in self._values:
+            return self._values[phrase]
         return " ".join(self._values.get(word, word) for word in words)
 
     # What is demanded
 
     def box(self, demands: tuple[s.Demand, ...]) -> str:
-        told = "; ".join(filter(None, map(self._demand, demands)))
-        return told[:1].upper() + told[1:]
+        phrase = "; ".join(filter(None, map(self._demand, demands)))
+        return phrase[:1].upper() + phrase[1:]
 
     def _demand(self, demand: s.Demand) -> str:
         if isinstance(demand, s.EntryDemand):
@@ -205,14 +205,14 @@ class Phrases:
     def _entry(self, demand: s.EntryDemand) -> str:
         side = self._other["bid" if demand.side is Side.BUY else "offer"]
         change = demand.change.value
-        if demand.change is s.Change.SWEPT and self._derives:
+        if demand.change is s.DemandedChange.SWEPT and self._derives:
             change = "left"
         row = "" if demand.row is None else self._row(demand.row)
         return self._other[change].format(side=side, at=demand.position, row=row)
 
     def _tags(self, tags: s.Tags) -> str:
-        told = " ".join(f"{tag}={value}" for tag, value in tags)
-        return f"{self._other['with tags']}{told}" if told else ""
+        text = " ".join(f"{tag}={value}" for tag, value in tags)
+        return f"{self._other['with tags']}{text}" if text else ""
 
     def _row(self, row: s.ScriptSize) -> str:
         price = str(row.price)

@@ -63,9 +63,9 @@ def reason_text(reason: str, language: str) -> str:
     if language != "pt":
         return reason
     for pattern, replacement in _SENTENCES:
-        told, count = re.subn(pattern, replacement, reason)
+        sentence, count = re.subn(pattern, replacement, reason)
         if count:
-            pieces = _QUOTED.split(told)
+            pieces = _QUOTED.split(sentence)
             pieces[::2] = [_ALL_WORDS.sub(lambda found: _WORDS[found[0]], each) for each in pieces[::2]]
             return "".join(pieces)
     return reason

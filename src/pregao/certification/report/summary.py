@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from pregao.certification.outcome import Played, exit_status
-from pregao.certification.runner import StepResult, Verdict
-from pregao.certification.scenario import Segment
+from pregao.certification.results import Played, StepResult, Verdict, exit_status
+from pregao.certification.scenario import ScriptSegment
 from pregao.certification.systems import ScriptSystem, script_system
 
 Digests = Mapping[str, str]  # sha256 by the path of a file, from the folder of the report
@@ -20,7 +19,7 @@ class RunFacts:
     system: ScriptSystem = field(default_factory=lambda: script_system("fast"))
     at_ns: int = 0
     unbroken: bool | None = None
-    files: Mapping[tuple[Segment, str], Digests] = field(default_factory=dict)
+    files: Mapping[tuple[ScriptSegment, str], Digests] = field(default_factory=dict)
 
     @property
     def created(self) -> datetime:

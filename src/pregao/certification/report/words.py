@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from pregao.certification.runner import Verdict
-from pregao.certification.scenario import Need, Segment
+from pregao.certification.results import Verdict
+from pregao.certification.scenario import Need, ScriptSegment
 
 _PT: Final = {
     "title": "Roteiro de Certificação UMDF",
@@ -104,8 +104,8 @@ VERDICTS: Final = {
     },
 }
 SEGMENTS: Final = {
-    "pt": {Segment.EQUITIES: "Ações", Segment.DERIVATIVES: "Derivativos"},
-    "en": {Segment.EQUITIES: "Equities", Segment.DERIVATIVES: "Derivatives"},
+    "pt": {ScriptSegment.EQUITIES: "Ações", ScriptSegment.DERIVATIVES: "Derivativos"},
+    "en": {ScriptSegment.EQUITIES: "Equities", ScriptSegment.DERIVATIVES: "Derivatives"},
 }
 # Boxes of the form, in its order; a box that is invalid gets a word of its own.
 PRINTED: Final = (Verdict.PASSED, Verdict.NOT_RUN, Verdict.FAILED)

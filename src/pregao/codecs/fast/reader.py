@@ -297,5 +297,5 @@ BUILTIN_TEMPLATES = "umdf-fix-fast.xml"
 @cache
 def load_builtin_templates() -> Templates:
     """Our own arrangement of B3's templates, read once a process."""
-    text = resources.files("pregao.codecs.schemas").joinpath(BUILTIN_TEMPLATES).read_bytes()
+    text = resources.files("pregao.codecs").joinpath("schemas", BUILTIN_TEMPLATES).read_bytes()
     return parse_templates(text, BUILTIN_TEMPLATES)

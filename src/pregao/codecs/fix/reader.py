@@ -22,7 +22,7 @@ _TYPE_NAMES = {kind.value: kind for kind in FieldType} | _LATER
 @cache
 def load_builtin_dictionary(file: str = BUILTIN_DICTIONARY) -> Dictionary:
     """One of our own dictionaries, read once a process: B3's FIX 4.4 services, or Trademate's."""
-    text = resources.files("pregao.codecs.schemas").joinpath(file).read_bytes()
+    text = resources.files("pregao.codecs").joinpath("schemas", file).read_bytes()
     return parse_dictionary(text, file)
 
 

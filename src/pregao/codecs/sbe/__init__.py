@@ -24,5 +24,5 @@ BUILTIN_SCHEMA = "b3-binary-umdf.xml"
 @cache
 def load_builtin_schema() -> Schema:
     """B3's Binary UMDF: our own history of the wire versions 7 to 17, read once a process."""
-    text = resources.files("pregao.codecs.schemas").joinpath(BUILTIN_SCHEMA).read_bytes()
+    text = resources.files("pregao.codecs").joinpath("schemas", BUILTIN_SCHEMA).read_bytes()
     return parse_schema(text, BUILTIN_SCHEMA)

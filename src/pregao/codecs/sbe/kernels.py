@@ -5,7 +5,8 @@ groups and data with every length checked, and gives it a row; `fill` copies one
 messages of a bucket after the other. Nothing here is compiled for a schema: the tables made by
 `plan` say what lies where.
 
-All arguments are numbers and addresses: see `pregao.kernels`.
+All arguments are numbers and addresses: see `pregao.kernels`. The way of one message from its place to its
+columns is here as a whole, so the file is longer than others: its parts are never read apart.
 """
 
 from pregao.codecs.sbe import kernel_tables as t

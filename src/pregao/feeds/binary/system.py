@@ -11,12 +11,12 @@ from pregao.feeds.binary.decoding import BinaryDecoding
 from pregao.feeds.binary.headers import PacketHeaders, PacketInspector
 from pregao.feeds.binary.identity import IDENTITY
 from pregao.feeds.binary.kernels.headers import read_headers
+from pregao.feeds.binary.kernels.rows import read_rows
 from pregao.feeds.binary.news import NewsAssembler
 from pregao.feeds.binary.news_parts import NewsPart
 from pregao.feeds.binary.packets import FRAMING_SIZE, MAX_PACKET, PacketDecoder, PacketHeader, encode_packet
 from pregao.feeds.binary.publisher.channel import ChannelPublisher
 from pregao.feeds.binary.publisher.packets import HEADER, LAST_VERSION
-from pregao.feeds.binary.reading.kernels.packets import read_rows
 from pregao.feeds.binary.reading.plain import PlainReader, news_of
 from pregao.feeds.binary.reading.rows import RowReader
 from pregao.feeds.binary.reading.words import FIRST_TRANSACTED, order_flags

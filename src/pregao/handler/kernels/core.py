@@ -8,15 +8,8 @@ A book waits for memory more than it computes, so rows are gone through in piece
 """
 
 from pregao.books import layout as t
-from pregao.books.kernels.rows import (
-    apply_row,
-    book_of,
-    clear_books,
-    fetch_book,
-    find_instrument,
-    header_of,
-    quotes_fit,
-)
+from pregao.books.kernels.quotes import header_of, quotes_fit
+from pregao.books.kernels.rows import apply_row, book_of, clear_books, fetch_book, find_instrument
 from pregao.kernels import hooked, inlined, load_i64, load_u8, load_u32, prefetch, store_8, store_64
 from pregao.model import rows as r
 from pregao.model.rows import Kind

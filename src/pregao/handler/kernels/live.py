@@ -3,7 +3,8 @@ held for a snapshot, phases of groups. The loop is `handler.kernels.core`.
 """
 
 from pregao.books import layout as t
-from pregao.books.kernels.rows import apply_row, end_event, header_of, quotes_fit
+from pregao.books.kernels.quotes import end_event, header_of, quotes_fit
+from pregao.books.kernels.rows import apply_row
 from pregao.books.kernels.statistics import (
     RESERVED,
     SESSION_CHANGE,

@@ -11,7 +11,8 @@ from typing import Final
 
 import numpy as np
 
-from pregao.captures.session_units import Item, SessionBatch, SessionFinding, SessionUnits
+from pregao.captures.session_batches import Item, SessionBatch, SessionFinding
+from pregao.captures.session_units import SessionUnits
 from pregao.feeds.registry import load_stored_sessions
 from pregao.lake.plan.captures import open_layout
 from pregao.lake.plan.index import (

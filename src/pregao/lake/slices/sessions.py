@@ -11,7 +11,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from pregao.captures.session_units import Item, SessionBatch, SessionBreak, SessionFinding, SessionUnits
+from pregao.captures.session_batches import Item, SessionBatch, SessionBreak, SessionFinding
+from pregao.captures.session_units import SessionUnits
 from pregao.feeds.registry import load_stored_sessions
 from pregao.lake.plan.index import EPOCH, NUMBER_BITS, NUMBER_MASK, Array
 from pregao.lake.plan.sessions import days_of, times_of

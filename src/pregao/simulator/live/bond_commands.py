@@ -130,13 +130,9 @@ def market_command(command: BondOperation, floor: BondFloor, now_ns: int) -> c.B
     match command:
         case EnterBondOrder():
             return c.EnterOrder(
-                now_ns,
-                command.bond,
-                command.side,
-                command.exact_price,
-                size(command.bond, command.exact_size),
-                command.firm,
-            )
+                now_ns, command.bond, command.side, command.exact_price,
+                size(command.bond, command.exact_size), command.firm,
+            )  # fmt: skip
         case ChangeBondOrder():
             listed = floor.order_bonds.get(command.order_id)
             bond = 0 if listed is None else listed.bond.instrument.security_id
@@ -147,28 +143,18 @@ def market_command(command: BondOperation, floor: BondFloor, now_ns: int) -> c.B
             return c.CancelOrder(now_ns, command.order_id, command.firm)
         case RequestBondQuote():
             return c.RequestQuote(
-                now_ns,
-                command.bond,
-                command.side,
-                size(command.bond, command.exact_size),
-                command.firm,
-                command.quoters,
-                command.deadline_ns,
-            )
+                now_ns, command.bond, command.side, size(command.bond, command.exact_size),
+                command.firm, command.quoters, command.deadline_ns,
+            )  # fmt: skip
         case AnswerBondQuote():
             return c.AnswerQuote(now_ns, command.request_id, command.exact_price, command.firm)
         case AcceptBondQuote():
             return c.AcceptQuote(now_ns, command.request_id, command.quote_id, command.firm)
         case RegisterVoiceTrade():
             return c.RegisterVoice(
-                now_ns,
-                command.bond,
-                command.side,
-                command.exact_price,
-                size(command.bond, command.exact_size),
-                command.firm,
-                command.counterparty,
-            )
+                now_ns, command.bond, command.side, command.exact_price,
+                size(command.bond, command.exact_size), command.firm, command.counterparty,
+            )  # fmt: skip
         case BustBondTrade():
             return c.CancelTrade(now_ns, command.bond, command.trade_id)
         case ChangeBondState():

@@ -86,8 +86,8 @@ def _read(kept: Any, file: str) -> Kept:
         if not name:
             return ScriptStep(*values)
         kind = _COMMANDS[name]
-        told: Iterable[tuple[str, Any]] = zip((field.name for field in _fields(kind)), values, strict=True)
-        made: Kept = kind(**{name: _WORDS.get(name, int)(value) for name, value in told})
+        named: Iterable[tuple[str, Any]] = zip((field.name for field in _fields(kind)), values, strict=True)
+        made: Kept = kind(**{name: _WORDS.get(name, int)(value) for name, value in named})
     except (KeyError, TypeError, ValueError) as error:
         raise ConfigurationError(f"is not the state of bonds: {kept!r:.80}", file=file) from error
     return made

@@ -7,13 +7,16 @@ from pregao.feeds.publishing import HoldingPublisher, Publisher, PublishingSite
 
 
 @dataclass(frozen=True, slots=True)
-class ResetStream:
-    """SequenceReset, the next sequenceVersion, then every book again (6.5.11)."""
-
+class _OfAChannel:
     now_ns: int
     channel: int
     gradually: bool = False
     site: PublishingSite = PublishingSite.PRIMARY
+
+
+@dataclass(frozen=True, slots=True)
+class ResetStream(_OfAChannel):
+    """SequenceReset, the next sequenceVersion, then every book again (6.5.11)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,23 +40,13 @@ class ResetBook:
 
 
 @dataclass(frozen=True, slots=True)
-class FailOver:
+class FailOver(_OfAChannel):
     """The secondary instance takes over: all streams have a new sequenceVersion (7.4.1)."""
-
-    now_ns: int
-    channel: int
-    gradually: bool = False
-    site: PublishingSite = PublishingSite.PRIMARY
 
 
 @dataclass(frozen=True, slots=True)
-class StartWeek:
+class StartWeek(_OfAChannel):
     """As on a Monday: SequenceReset, ChannelReset, definitions, books; rptSeqs start at 1 (6.5.11)."""
-
-    now_ns: int
-    channel: int
-    gradually: bool = False
-    site: PublishingSite = PublishingSite.PRIMARY
 
 
 @dataclass(frozen=True, slots=True)

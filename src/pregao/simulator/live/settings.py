@@ -82,7 +82,7 @@ from pathlib import Path
 from pregao.exchange.catalogues.tables import TomlTable
 from pregao.exchange.clearing import EVERY_NS
 from pregao.feeds.publishing import Habits, LoopPace, Paces
-from pregao.feeds.registry import DEFAULT, load_publishing_system
+from pregao.feeds.registry import DEFAULT
 from pregao.io.files import read_small_file, write_whole
 from pregao.model.channel_map import LOOPBACK, ChannelMap, load_channels
 from pregao.model.errors import ConfigurationError
@@ -91,7 +91,7 @@ from pregao.simulator.live.replayers import ReplayerSettings
 from pregao.simulator.live.schedule import DayKind
 from pregao.simulator.live.servers import ServerSettings
 from pregao.simulator.live.sessions_file import read_bonds, read_servers
-from pregao.simulator.settings import DEFAULT_VERSION, LARGEST_SEED
+from pregao.simulator.settings import DEFAULT_VERSION, LARGEST_SEED, checked_version
 
 DEFAULT_PORT = 8384
 MOST_FLOW = 20_000
@@ -130,12 +130,8 @@ class LiveSettings:
     index_interval_ns: int | None = None  # index values come again so often; None: only when they move
 
     def __post_init__(self) -> None:
-        system = load_publishing_system(self.system)
-        if self.version == DEFAULT_VERSION:
-            object.__setattr__(self, "version", system.default_version)
-        if self.version not in system.versions:
-            reason = f"must be one of {system.versions}, not {self.version}"
-            raise ConfigurationError(reason, key="schema_version")
+        version = checked_version(self.system, self.version, "schema_version")
+        object.__setattr__(self, "version", version)
         if not 0 <= self.flow <= MOST_FLOW:
             raise ConfigurationError(f"must be from 0 to {MOST_FLOW}, not {self.flow}", key="flow")
         if not 0 <= self.seed <= LARGEST_SEED:
@@ -153,10 +149,7 @@ def load_settings(path: str | None) -> LiveSettings:
     """The settings of a file, or the default ones; ConfigurationError with the key at fault."""
     if path is None:
         return LiveSettings(flow=USUAL_FLOW)
-    try:
-        document = TomlTable(tomllib.loads(read_small_file(path).decode("utf-8")), path, "")
-    except (ValueError, RecursionError) as error:
-        raise ConfigurationError(f"not a TOML file: {error}", file=path) from error
+    document = _document(path)
     multicast, publisher, market, operator = (
         document.table(name) if document.has(name) else TomlTable({}, path, name)
         for name in ("multicast", "publisher", "market", "operator")
@@ -200,6 +193,13 @@ def load_settings(path: str | None) -> LiveSettings:
     for table in (multicast, publisher, market, operator):
         table.close()
     return settings
+
+
+def _document(path: str) -> TomlTable:
+    try:
+        return TomlTable(tomllib.loads(read_small_file(path).decode("utf-8")), path, "")
+    except (ValueError, RecursionError) as error:
+        raise ConfigurationError(f"not a TOML file: {error}", file=path) from error
 
 
 def _desks_ns(*tables: TomlTable | None) -> int:

@@ -1,1 +1,1 @@
-"""Packets of Binary UMDF by kernel: `headers` into columns, `packets` framing and messages."""
+"""Packets of Binary UMDF by kernel: `headers` and `packets` to columns, `rows` and `row_filling` to rows."""

@@ -22,8 +22,8 @@ from pregao.codecs.sbe import SbeMessage, SbeMessageDecoder, Schema
 from pregao.codecs.sbe.kernel_tables import CONTEXT_FIELDS as SBE_FIELDS
 from pregao.codecs.sbe.kernel_tables import LEVEL_SIZE
 from pregao.codecs.sbe.reader import MAX_GROUP_DEPTH
+from pregao.feeds.binary.kernels.rows import read_rows
 from pregao.feeds.binary.packets import PacketHeader
-from pregao.feeds.binary.reading.kernels.packets import read_rows
 from pregao.feeds.binary.reading.plain import PlainReader
 from pregao.feeds.binary.reading.plan import RowPlan, row_plan_of
 from pregao.feeds.binary.reading.tables import CONTEXT_FIELDS, FAULT_BYTES, FAULTS_AT_ONCE

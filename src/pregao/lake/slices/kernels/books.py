@@ -5,7 +5,8 @@ in a lake a snapshot is applied at its place, before the rows after it. Books ar
 """
 
 from pregao.books import layout as t
-from pregao.books.kernels.rows import book_of, end_event, first_of, header_of, settle_top
+from pregao.books.kernels.quotes import end_event, header_of, settle_top
+from pregao.books.kernels.rows import book_of, first_of
 from pregao.handler.kernels.core import (
     APPLY,
     BOOKS,

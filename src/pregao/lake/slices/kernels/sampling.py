@@ -3,7 +3,8 @@
 from pregao.books import layout as t
 from pregao.books.kernels.arena import address_of
 from pregao.books.kernels.ladder import price_of, ranked
-from pregao.books.kernels.rows import first_of, header_of, next_book
+from pregao.books.kernels.quotes import header_of
+from pregao.books.kernels.rows import first_of, next_book
 from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u32, store_8, store_32, store_64
 from pregao.lake.slices.kernels.states import packed_state
 from pregao.lake.tables.analytics import Quality

@@ -8,7 +8,8 @@ from pregao.books import layout as t
 from pregao.books.kernels.arena import address_of
 from pregao.books.kernels.by_price import bits_of, find_slot
 from pregao.books.kernels.ladder import key_of
-from pregao.books.kernels.rows import book_stream, header_of, next_book
+from pregao.books.kernels.quotes import header_of
+from pregao.books.kernels.rows import book_stream, next_book
 from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u32, store_8, store_64
 from pregao.lake.slices.kernels.sampling import BOOK_ONCE, KNOWN_ONCE, STATISTICS_ONCE
 from pregao.lake.slices.kernels.states import NOT_KNOWN

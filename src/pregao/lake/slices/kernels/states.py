@@ -5,7 +5,7 @@ state means is `books.kernels.statistics.own_after`. Which group an instrument i
 """
 
 from pregao.books import layout as t
-from pregao.books.kernels.rows import header_of
+from pregao.books.kernels.quotes import header_of
 from pregao.books.kernels.statistics import REJOINS_GROUP, own_after
 from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u16, store_8, store_16, store_64
 from pregao.model import rows as r

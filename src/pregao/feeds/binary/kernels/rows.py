@@ -16,9 +16,9 @@ from pregao.feeds.binary.kernels.packets import (
     WRONG_ENCODING_TYPE,
     WRONG_SCHEMA_ID,
 )
+from pregao.feeds.binary.kernels.row_filling import write_row
 from pregao.feeds.binary.packets import SBE_LITTLE_ENDIAN
 from pregao.feeds.binary.reading import tables as t
-from pregao.feeds.binary.reading.kernels.filling import write_row
 from pregao.kernels import inlined, kernel, load_i64, load_u8, load_u16, load_u32, store_64
 from pregao.model.rows import LOW, OTHER, PRICE, ROW_SIZE, SECURITY_ID, SIZE
 

@@ -7,12 +7,12 @@ from importlib.resources import files
 from pregao import __version__
 from pregao.lake.errors import LakeError
 from pregao.lake.lake import Lake
+from pregao.report.activity_sections import activity_section, built_section, prices_section, traded_section
+from pregao.report.book_sections import auction_section, delays_section, depth_section
 from pregao.report.gathering.built import source_word
 from pregao.report.gathering.everything import ReportFacts, gather
+from pregao.report.health_section import health_section
 from pregao.report.markup import NOTHING, Markup, compact, count, money, of, raw, size, tag, tiles
-from pregao.report.page.activity import activity_section, built_section, prices_section, traded_section
-from pregao.report.page.books import auction_section, delays_section, depth_section
-from pregao.report.page.health import health_section
 from pregao.report.summary import ReportSummary, summarise
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'"

@@ -1,1 +1,0 @@
-"""The script, a file for each of its sections: `scenario_files` says how they are written."""

@@ -1,1 +1,0 @@
-"""Day scripts, as packaged files."""
