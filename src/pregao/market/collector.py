@@ -186,7 +186,7 @@ class Collector(Observer):
         self._out.append(
             News(
                 channel, symbol, news.time_ns, position, about, news.news_id, news.headline, news.text,
-                news.source, news.language, news.url, news.complete,
+                news.source, news.language, news.url, news.complete, news.related,
             )
         )  # fmt: skip
 

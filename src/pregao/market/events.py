@@ -214,6 +214,7 @@ class News(LibraryEvent):
     language: str | None
     url: str | None
     complete: bool
+    related: tuple[int, ...] = ()  # all instruments that it names, where the feed may name several
 
     def __str__(self) -> str:
         about = f"{printable(self.symbol)} " if self.symbol else ""
