@@ -19,7 +19,7 @@ from pregao.captures.streams import Flows
 from pregao.captures.symbols import SymbolTable, learn_symbols
 from pregao.codecs.pcap.outcomes import Datagram, Skip
 from pregao.feeds.decoding import DecodedUnit, Decoder, FramedSystem, WireMessage
-from pregao.feeds.registry import DEFAULT, load_decoding, load_identity
+from pregao.feeds.registry import DEFAULT, load_decoder, load_decoding, load_identity
 from pregao.io.captures import CaptureSource, open_capture
 from pregao.io.files import read_small_file
 from pregao.model.channel_map import ChannelMap, load_channels
@@ -84,10 +84,11 @@ class CaptureDecoder:
     counts: list[CaptureCounts] = field(default_factory=list)  # one per file, in order
     progress: Progress | None = None
     system: str = DEFAULT
+    strict: bool = False  # messages with an error that leaves them readable are left out
     decoder: Decoder = field(init=False)
 
     def __post_init__(self) -> None:
-        self.decoder = load_decoding(self.system).decoder(self.schema)
+        self.decoder = load_decoder(self.system, self.schema, strict=self.strict)
 
     def learn_symbols(self, paths: Iterable[str]) -> None:
         """Read the definitions of the chosen symbols from those files that have any, so that the

@@ -67,6 +67,11 @@ def add_command(commands: Any) -> None:
         help="a schema, template file or dictionary (of QuickFIX's form) of the system in place of its own",
     )  # fmt: skip
     parser.add_argument(
+        "--strict",
+        action="store_true",
+        help="FAST: leave out messages with errors that its standard lets pass",
+    )
+    parser.add_argument(
         "--channels", metavar="TOML", help="channel configuration: which address is which stream"
     )
     parser.add_argument("--channel", type=natural, action="append", metavar="N", help="only this channel")
@@ -90,7 +95,9 @@ def run(args: argparse.Namespace) -> int:
     )
     output = Output()
     schema = load_schema(args.schema, args.system)
-    decoder = CaptureDecoder(schema, load_channel_map(args.channels), selection, system=args.system)
+    decoder = CaptureDecoder(
+        schema, load_channel_map(args.channels), selection, system=args.system, strict=args.strict
+    )
     with Bar(enabled=_wants_bar(args), files=len(args.files)) as bar:
         decoder.progress = bar.watch(output.tick)
         if selection.symbols:

@@ -249,6 +249,13 @@ class DecodingSystem(Protocol):
 
 
 @runtime_checkable
+class StrictSystem(Protocol):
+    """A `DecodingSystem` with errors that leave a message readable: whoever is strict does not get it."""
+
+    def strict_decoder(self, schema: Any = None) -> Decoder: ...
+
+
+@runtime_checkable
 class PackagedSchema(Protocol):
     """A `DecodingSystem` whose own schema others can read too: a file of `codecs/schemas`."""
 

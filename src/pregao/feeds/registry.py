@@ -6,7 +6,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Final
 
-from pregao.feeds.decoding import ColumnSystem, DecodingSystem
+from pregao.feeds.decoding import ColumnSystem, Decoder, DecodingSystem, StrictSystem
 from pregao.feeds.identity import Identity
 from pregao.feeds.tagged import MessageTagger, TaggingSystem
 from pregao.model.errors import ConfigurationError
@@ -133,6 +133,16 @@ def load_decoding(name: str = DEFAULT) -> DecodingSystem:
     if not isinstance(found, DecodingSystem):
         raise ConfigurationError(f"the system {name!r} shows no messages", key="system")
     return found
+
+
+def load_decoder(name: str = DEFAULT, schema: Any = None, *, strict: bool = False) -> Decoder:
+    """Of a system; ConfigurationError where it has no errors that one may be strict with."""
+    found = load_decoding(name)
+    if not strict:
+        return found.decoder(schema)
+    if not isinstance(found, StrictSystem):
+        raise ConfigurationError(f"the system {name!r} is always strict", key="strict")
+    return found.strict_decoder(schema)
 
 
 def load_tagger(name: str = DEFAULT) -> MessageTagger:

@@ -1,7 +1,6 @@
 """What an instrument is: the attributes that the feeds tell of it, in one vocabulary."""
 
 from dataclasses import dataclass, field
-from decimal import Decimal
 from enum import IntEnum
 from typing import Final
 
@@ -151,21 +150,27 @@ class LotRule:
 
 @dataclass(frozen=True, slots=True)
 class TickRule:
-    """The increment of prices in a range of them, as sent."""
+    """The increment of prices in a range of them; decimals as sent."""
 
-    start: Decimal | None
-    end: Decimal | None
-    increment: Decimal | None
+    start: str | None
+    end: str | None
+    increment: str | None
     type: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class UnderlyingWeight:
-    """Of a member of an index, as sent."""
+    """Of a member of an index; decimals as sent."""
 
     security_id: int
-    percent: Decimal | None
-    theoretical_quantity: Decimal | None
+    percent: str | None
+    theoretical_quantity: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class OtherId:
+    source: str  # 4 is ISIN, 8 the symbol, H the clearing house
+    id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +184,8 @@ class ToldOn:
 
 @dataclass(frozen=True, slots=True)
 class ListingTerms:
-    """What a list of instruments tells beside the rest, exactly as sent where that has no unit of ours."""
+    """What a list of instruments tells beside the rest. Decimals are text, with all their places: an index
+    has more of them than any unit of ours."""
 
     maturity_day: int | None = None  # of the month: daily options
     maturity_week: int | None = None  # of the month: weekly options
@@ -193,8 +199,8 @@ class ListingTerms:
     contract_month: tuple[int, int] | None = None  # year, month of settlement
     valid_until_ns: int | None = None  # the end of its trading; None: for ever
     corporate_action: int | None = None
-    price_divisor: Decimal | None = None  # of an index its reducer
-    other_ids: tuple[tuple[str, str], ...] = ()  # whose, and which
+    price_divisor: str | None = None  # of an index its reducer
+    other_ids: tuple[OtherId, ...] = ()
     attributes: tuple[Attribute, ...] = ()
     lots: tuple[LotRule, ...] = ()
     tick_rules: tuple[TickRule, ...] = ()

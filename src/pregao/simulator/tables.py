@@ -176,7 +176,7 @@ _LEG = pa.struct(
     [("security_id", pa.int64()), ("symbol", pa.string()), ("side", pa.int8()), ("ratio", pa.int64())]
 )
 _UNDERLYING = pa.struct([("security_id", pa.int64()), ("symbol", pa.string())])
-_OTHERWISE = ("legs", "underlyings", "maturity", "terms")  # no instrument of ours has the last
+_OTHERWISE = ("legs", "underlyings", "maturity", "listing")  # the last only of indices
 _NAMES = [field.name for field in fields(Instrument) if field.name not in _OTHERWISE]
 
 

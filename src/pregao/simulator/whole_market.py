@@ -114,9 +114,14 @@ def with_members(instrument: Instrument, index: Index, catalogue: Catalogue) -> 
 def _weight(index: Index, member: IndexMember, listed: ListedInstrument, total: int) -> UnderlyingWeight:
     points = index.closing * member.weight
     quantity = points * PRICE_SCALE // (total * listed.closing) if listed.closing else None
-    percent = Decimal(member.weight * _WHOLE // total).scaleb(PRICE_EXPONENT)
-    exact = None if quantity is None else Decimal(quantity).scaleb(PRICE_EXPONENT)
-    return UnderlyingWeight(member.security_id, percent, exact)
+    percent = member.weight * _WHOLE // total
+    return UnderlyingWeight(
+        member.security_id, _decimal(percent), None if quantity is None else _decimal(quantity)
+    )
+
+
+def _decimal(ten_thousandths: int) -> str:
+    return format(Decimal(ten_thousandths).scaleb(PRICE_EXPONENT), "f")
 
 
 def loan_instrument(share: Instrument) -> Instrument:

@@ -19,8 +19,11 @@ def test_members_of_an_index_make_up_its_closing_value() -> None:
         assert found.listing is not None
         weights = found.listing.weights
         assert [each.security_id for each in weights] == [each.security_id for each in found.underlyings]
-        assert abs(sum(each.percent or 0 for each in weights) - 100) <= len(weights) * Decimal("0.0001")
+        assert abs(sum(Decimal(each.percent or 0) for each in weights) - 100) <= len(weights) * Decimal(
+            "0.0001"
+        )
         worth = sum(
-            (each.theoretical_quantity or 0) * catalogue.by_id[each.security_id].closing for each in weights
+            Decimal(each.theoretical_quantity or 0) * catalogue.by_id[each.security_id].closing
+            for each in weights
         )
         assert abs(worth / index.closing - 1) < Decimal("0.001")

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from decimal import Decimal
 from typing import Final
 
 from pregao.codecs.fix import Dictionary, Entry, FixMessage, MonthYear, ValueFormatError, parse_message
@@ -171,10 +170,11 @@ def _weights(entry: Entry) -> tuple[UnderlyingWeight, ...]:
     )
 
 
-def _exact(entry: Entry, tag: int) -> Decimal | None:
+def _exact(entry: Entry, tag: int) -> str | None:
+    """A decimal as sent."""
     text = text_of(entry, tag)
     try:
-        return None if text is None else parse_decimal(text)
+        return None if text is None else format(parse_decimal(text), "f")
     except ValueFormatError:
         return None
 

@@ -148,7 +148,7 @@ class FastDecoder:
             detail = f"{own} in the message, {number} in its header"
             unit.damage.append(FastDamage(DecodeError(Fault.FAST_NUMBER_DIFFERS, offset, detail)))
         for finding in decoded.findings:
-            detail = f"{finding.number} {finding.template}.{finding.field}"
+            detail = f"{finding.number} {finding.template}.{finding.field}".rstrip(".")
             reported = DecodeError(finding.fault, offset + finding.offset, detail)
             unit.damage.append(FastDamage(reported))
         return unit
@@ -233,6 +233,10 @@ class FastDecoding:
 
     def decoder(self, schema: Templates | None = None) -> FastDecoder:
         return FastDecoder(schema)
+
+    def strict_decoder(self, schema: Templates | None = None) -> FastDecoder:
+        """R numbers of the standard are errors as D numbers are."""
+        return FastDecoder(schema, strict=True)
 
     def tagger(self) -> FastTagger:
         return FastTagger(self.decoder())

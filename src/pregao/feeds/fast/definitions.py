@@ -5,7 +5,6 @@ without it, and the value is a finding. Else its list would never be complete.
 """
 
 from collections.abc import Iterable, Mapping
-from decimal import Decimal
 from typing import Any, Final
 
 from pregao.codecs.fast import Scaled
@@ -20,6 +19,7 @@ from pregao.model.instruments import (
     Leg,
     ListingTerms,
     LotRule,
+    OtherId,
     PriceMethod,
     Product,
     SecurityType,
@@ -70,10 +70,10 @@ class _Listed:
             return None if number == NULL else number
         return self._left_out(Fault.FAST_BEYOND_SCALE, name, value)
 
-    def exact(self, name: str) -> Decimal | None:
-        """As sent; exponents are at most 63, or the codec has said so."""
+    def exact(self, name: str) -> str | None:
+        """A decimal as sent."""
         value: Scaled | None = self._entry.get(name)
-        return None if value is None else Decimal(str(value))
+        return None if value is None else str(value)
 
     def number(self, name: str, below: int = _WIDE) -> int | None:
         value: int | None = self._entry.get(name)
@@ -251,7 +251,7 @@ def _listing(v: _Listed, lots: tuple[LotRule, ...]) -> ListingTerms:
         contract_month=_month(v, "ContractSettlMonth"), valid_until_ns=v.time("SecurityValidityTimestamp"),
         corporate_action=v.number("CorporateActionEventID"), price_divisor=v.exact("PriceDivisor"),
         other_ids=tuple(
-            (each.text("SecurityAltIDSource"), each.text("SecurityAltID"))
+            OtherId(each.text("SecurityAltIDSource"), each.text("SecurityAltID"))
             for each in v.group("SecurityAltIDs")
         ),
         attributes=tuple(

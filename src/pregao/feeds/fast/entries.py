@@ -164,6 +164,12 @@ _LENDING_KINDS: Final = (Kind.ORDER, Kind.SNAPSHOT_ORDER)
 _PART_PRICES: Final = (None, 0, 1)  # UnderlyingPxType: of a trade, or the average of the top
 
 
+def unknown_session(fields: Entry) -> DecodeError | None:
+    """336 of a status, where nobody knows it."""
+    session = fields.get("TradingSessionID")
+    return None if session is None or str(session) in _SESSIONS else unknown("TradingSessionID", session)
+
+
 def unknown_part(parts: Iterable[Entry]) -> DecodeError | None:
     """The first part of a composite whose price is of a kind that nobody knows."""
     odd = (each["UnderlyingPxType"] for each in parts if each.get("UnderlyingPxType") not in _PART_PRICES)

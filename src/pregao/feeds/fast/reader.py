@@ -139,6 +139,9 @@ class FastReader(OneByOneReader):
         row["flags"] = Flag.END_OF_EVENT
         if kind == "f":
             _status(row[0], fields)
+            finding = e.unknown_session(fields)
+            if finding is not None:
+                faults.append(_finding(finding, unit, 0))
         elif kind in ("0", "4"):
             # Heartbeats have numbers of the sequence themselves: the next is theirs plus one.
             row["kind"] = Kind.SEQUENCE if kind == "0" else Kind.SEQUENCE_RESET

@@ -1,6 +1,5 @@
 """Instruments (7.4.2), phases and states (7.5.5, 7.8.14) and news (7.5.6) as messages."""
 
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -82,8 +81,8 @@ EVERY_FIELD = Instrument(
     listing=ListingTerms(
         maturity_week=4, contract_month=(2026, 12), dated_date=DATE + 1, start_date=DATE + 3,
         end_date=DATE + 4, corporate_action=321,
-        tick_rules=(TickRule(Decimal("1.00"), Decimal("9.99"), Decimal("0.01"), 0),),
-        weights=(UnderlyingWeight(9, Decimal("12.50"), Decimal("350.123456789")),),
+        tick_rules=(TickRule("1.00", "9.99", "0.01", 0),),
+        weights=(UnderlyingWeight(9, "12.50", "350.123456789"),),
     ),
 )  # fmt: skip
 

@@ -110,6 +110,23 @@ def test_one_that_is_in_an_auction_of_its_own_keeps_them() -> None:
     assert book.trading_state is State.OPEN
 
 
+def test_what_102_lets_one_infer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """11: the phase of the group, where nothing else has told it; 101 says nothing of it."""
+    listener = Listener(41)
+    listener.step(30)
+    whole = listener.toy._whole
+    stateless = lambda one: [each for each in whole(one) if each["MDEntryType"] != "c"]  # noqa: E731
+    monkeypatch.setattr(listener.toy, "_whole", stateless)
+    listener.loop(Stream.DEFINITION)
+    listener.loop(Stream.SNAPSHOT)
+    book, other = listener.handler.book(FIRST), listener.handler.book(FIRST + 2)
+    assert (book.phase, other.phase) == (None, None)
+    state(listener, SecurityTradingStatus=2, SecurityTradingEvent=101)
+    assert (book.state, other.phase) == (State.PAUSE, None)
+    state(listener, SecurityTradingStatus=17, SecurityTradingEvent=102)
+    assert (book.phase, book.state, other.phase, other.state) == (Phase.OPEN,) * 4
+
+
 @pytest.mark.parametrize("of_group", [True, False])
 def test_a_change_of_session_resets_what_11_3_lists(of_group: bool) -> None:
     """35=f with 1174=4: 2, 3, 4 (both), 7, 8, 9 and B, of every stream; closing, settlement and open interest

@@ -148,6 +148,23 @@ def test_damage(payload: bytes, fault: Fault) -> None:
     assert [damage.error.fault for damage in unit.damage] == [fault]
 
 
+@pytest.mark.parametrize("strict", [False, True])
+def test_strict(tmp_path: Path, capsys: pytest.CaptureFixture[str], strict: bool) -> None:
+    """R numbers are findings, with template, field, file, packet and byte; errors with `--strict`."""
+    path = capture(tmp_path, [write_chunks(5, b"\xc1" + heartbeat(5)[1:])[0], *write_chunks(6, heartbeat(6))])
+    more = ["--strict"] if strict else []
+    assert main(["decode", "--system", "fast", "--format", "json", *more, path]) == 1
+    said = capsys.readouterr()
+    assert [json.loads(line)["seq_num"] for line in said.out.splitlines()] == ([6] if strict else [5, 6])
+    (line,) = [each for each in said.err.splitlines() if "fast-unused-map-bits" in each]
+    assert all(each in line for each in (path, "packet 1", "byte 92", "R8", "MDHeartbeat_144"))
+
+
+def test_strict_is_not_of_every_system(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["decode", "--strict", capture(tmp_path, datagrams())]) == 2
+    assert "always strict" in capsys.readouterr().err
+
+
 def test_flows_are_told_by_what_they_carry() -> None:
     head = {"MsgSeqNum": 1, "SendingTime": SENT, "LastMsgSeqNumProcessed": 5, "RptSeq": 1}
     snapshot = message(147, head | {"SecurityID": 7, "MDEntries": []})

@@ -1,7 +1,6 @@
 """Lists of instruments (35=y) and news (35=B): every field of 149 and 143, and what cannot be held."""
 
 from dataclasses import replace
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ from pregao.codecs.fast import FastMessageDecoder, FastMessageEncoder, Scaled, l
 from pregao.feeds.fast.publisher.listings import instrument_entry, news_fields
 from pregao.feeds.fast.reader import FastReader
 from pregao.feeds.fast.system import FAST
+from pregao.lake.plan.records import as_columns, from_rows
 from pregao.model.errors import Fault
 from pregao.model.events import News
 from pregao.model.instruments import (
@@ -18,6 +18,7 @@ from pregao.model.instruments import (
     Instrument,
     Leg,
     LotRule,
+    OtherId,
     PriceMethod,
     Product,
     SecurityType,
@@ -135,13 +136,16 @@ def test_every_field_and_group_of_149() -> None:
     assert (more.country, more.settlement_currency, more.strike_currency) == ("BR", "BRL", "USD")
     assert (more.decimals, more.corporate_action, more.contract_month) == (3, 77, (2013, 12))
     assert (more.dated_date, more.start_date, more.end_date) == (DAY - 1, DAY - 2, DAY + 1)
-    assert (more.valid_until_ns, more.price_divisor) == (SENT_NS, Decimal("1.2345678901"))
-    assert more.other_ids == (("4", "BRPETRACNPR6"), ("8", "PETR4"), ("H", "4711"))
+    assert (more.valid_until_ns, more.price_divisor) == (SENT_NS, "1.2345678901")
+    assert more.other_ids == (OtherId("4", "BRPETRACNPR6"), OtherId("8", "PETR4"), OtherId("H", "4711"))
     assert more.attributes == (Attribute(24, "1"), Attribute(24, "17"), Attribute(34, "1"))
     assert more.lots == (LotRule(1, 1), LotRule(2, 100))
-    assert more.tick_rules == (TickRule(Decimal("0.00"), Decimal("1.00"), Decimal("0.01"), 0),)
-    assert more.weights == (UnderlyingWeight(12, Decimal("1.234"), Decimal("123456.789012345")),)
+    assert more.tick_rules == (TickRule("0.00", "1.00", "0.01", 0),)
+    assert more.weights == (UnderlyingWeight(12, "1.234", "123456.789012345"),)
     assert more.channels == (ToldOn("51", None, None), ToldOn("151", "STD", 5))
+    assert from_rows(as_columns([found], Instrument).to_pylist(), Instrument) == [found], (
+        "a lake's index has it"
+    )
     beyond = "PriceDivisor 1.2345678901"
     assert faults == [(Fault.FAST_BEYOND_SCALE, 0, False, beyond)], "13.3: the reducer of an index"
 

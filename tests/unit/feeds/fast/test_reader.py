@@ -280,6 +280,14 @@ def test_a_value_out_of_its_domain_is_kept_and_flagged(kind: str, entry: dict[st
     assert row["kind"] != Kind.UNREAD
 
 
+def test_a_session_of_a_status_that_nobody_knows_is_kept_and_flagged() -> None:
+    told = {"TransactTime": SENT, "TradeDate": 20131016, "SecurityID": 7, "SecurityTradingStatus": 17}
+    for session, what in ((1, []), (6, []), (5, ["TradingSessionID 5"])):
+        reading = read(encoded(142, told | {"TradingSessionID": session}))
+        assert [each.detail for each in reading.faults] == what
+        assert [row["session"] for row in reading.rows] == [session]
+
+
 def test_an_implied_order_says_so() -> None:
     for condition, flags in (("K", Flag.IMPLIED), ("R K", Flag.IMPLIED | Flag.RECOVERY), ("C", 0)):
         (row,) = read(incremental({"MDEntryType": "0", "QuoteCondition": condition})).rows
@@ -451,6 +459,64 @@ def test_a_condition_that_nobody_knows_is_kept_and_flagged() -> None:
     reading = read(incremental({"MDEntryType": "2", "MDEntrySize": 3, "TradeCondition": "R Z"}))
     assert [row["condition"] for row in reading.rows] == [TradeCondition.OPENING_PRICE]
     assert [(each.fault, each.lost) for each in reading.faults] == [(Fault.FAST_UNKNOWN_VALUE, False)]
+
+
+def test_termo_trades_and_those_of_other_sessions() -> None:
+    """10.1: 287 and 37014 of a termo, 336 of a non-regular session."""
+    row = row_of(
+        TRADE | {"SellerDays": 30, "MDEntryInterestRate": Scaled(125, -4), "TradingSessionID": 6}
+        | {"TradeCondition": "3"}
+    )  # fmt: skip
+    assert (row["low"], row["other"], row["session"]) == (30, 125, 6)
+    opening = {"MDEntryType": "4", "OpenCloseSettlFlag": 0, "MDEntryPx": Scaled(5, 0)}
+    row = row_of(opening | {"MDEntryInterestRate": Scaled(125, -4), "NetChgPrevDay": Scaled(-1, -2)})
+    assert (row["kind"], row["other"], row["fine"]) == (Kind.OPENING, 125, -1_000_000)
+
+
+@pytest.mark.parametrize("flag", [0, 1, 3, 4, 5, 9])
+@pytest.mark.parametrize("price_type", [1, 2, 3, 7])
+def test_any_settlement(flag: int, price_type: int) -> None:
+    """10.6: any combination of 286 and 731, and 423."""
+    told = {"MDEntryType": "6", "MDEntryPx": Scaled(5, 0), "MDStreamID": "A", "PriceType": "1"}
+    row = row_of(told | {"OpenCloseSettlFlag": flag, "SettPriceType": price_type})
+    assert (row["kind"], row["origin"], row["detail"], row["type"]) == (
+        Kind.SETTLEMENT,
+        flag + 1,
+        price_type,
+        1,
+    )
+
+
+@pytest.mark.parametrize("flag", [0, 3, 4])
+def test_closing_prices(flag: int) -> None:
+    """10.5: of the day, preliminary, adjusted with 37013."""
+    told = {"MDEntryType": "5", "OpenCloseSettlFlag": flag, "MDEntryPx": Scaled(5, 0)}
+    row = row_of(told | {"PriceAdjustmentMethod": 2})
+    assert (row["kind"], row["origin"], row["detail"], row["other"]) == (Kind.CLOSING, flag + 1, 3, NULL)
+
+
+@pytest.mark.parametrize(("band", "limit", "middle"), [("1", 0, None), ("2", 2, 0), ("3", 2, 1), ("4", 0, 2)])
+def test_bands(band: str, limit: int, middle: int | None) -> None:
+    """10.9: hard, auction, rejection and static; 1306, 37008."""
+    row = row_of({
+        "MDEntryType": "g", "PriceBandType": band, "PriceLimitType": limit, "LowLimitPrice": Scaled(5, 0),
+        "HighLimitPrice": Scaled(6, 0), "PriceBandMidpointPriceType": middle,
+    })  # fmt: skip
+    assert (row["type"], row["detail"]) == (int(band), limit + 1)
+    assert row["origin"] == (0 if middle is None else middle + 1)
+
+
+def test_phase_and_state_in_a_snapshot() -> None:
+    """11.4: 625, 326, 336, 342 and 1174."""
+    entry = {
+        "MDEntryType": "c", "TradingSessionSubID": "21", "SecurityTradingStatus": 2, "TradingSessionID": 6,
+        "TradSesOpenTime": SENT, "SecurityTradingEvent": 101, "MDEntryDate": 20131016,
+        "MDEntryTime": "13:00:00.123",
+    }  # fmt: skip
+    head = {"LastMsgSeqNumProcessed": 5, "RptSeq": 1, "SecurityID": 7, "MDEntries": [entry]}
+    _, row = read(encoded(147, head)).rows
+    assert (row["kind"], row["origin"], row["type"], row["session"]) == (Kind.STATE, 21, 2, 6)
+    assert (row["inserted_ns"], row["detail"], row["time_ns"]) == (SENT_NS, 101, SENT_NS)
 
 
 def test_what_the_books_of_a_channel_are_is_told_by_snapshots() -> None:

@@ -2,7 +2,6 @@
 (7.5.6): tags and the bytes of their values."""
 
 from collections.abc import Mapping
-from decimal import Decimal
 from typing import Any, Final
 
 from pregao.codecs.fix.formats import format_timestamp
@@ -120,8 +119,8 @@ def _tick_rule(rule: TickRule) -> Fields:
     return found if rule.type is None else found | {1209: b"%d" % rule.type}
 
 
-def _exact(values: Mapping[int, Decimal | None]) -> Fields:
-    return {tag: format(value, "f").encode() for tag, value in values.items() if value is not None}
+def _exact(values: Mapping[int, str | None]) -> Fields:
+    return {tag: value.encode("ascii") for tag, value in values.items() if value is not None}
 
 
 def _quantities(instrument: Instrument) -> Fields:
