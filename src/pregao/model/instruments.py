@@ -109,12 +109,12 @@ class Leg:
 
 @dataclass(frozen=True, slots=True)
 class Underlying:
-    """`index_percent` and `index_quantity`, in ten-thousandths, are of the members of an index."""
+    """Percentage and theoretical quantity, in hundred-millionths, are of the members of an index."""
 
     security_id: int
     symbol: str
-    index_percent: int | None = None
-    index_quantity: int | None = None
+    percent_fine: int | None = None
+    quantity_fine: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

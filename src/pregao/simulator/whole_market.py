@@ -23,14 +23,13 @@ from pregao.model.events import (
     Update,
 )
 from pregao.model.instruments import Instrument, Product, SecurityType, Underlying
-from pregao.model.market import PRICE_SCALE, PriceKind
+from pregao.model.market import FINE_SCALE, PriceKind
 from pregao.simulator.desks import standing_offers
 from pregao.simulator.routing import Routing
 from pregao.simulator.venue import BookView, ChannelBooks, Resting
 
 _CHANNEL: Final = 0
 _LOANS: Final = 90_000_000_000  # from the id of a share to that of its loans
-_WHOLE: Final = 1_000_000  # an index, in ten-thousandths of a percentage point
 _SECURITY_LOAN: Final = 1_110  # SecuritySubType
 _LENDING: Final = (LendingOffer, LendingContract, LendingInterest)
 _CASH: Final = (Product.EQUITY, Product.CORPORATE)
@@ -103,8 +102,8 @@ def composition(index: Index, catalogue: Catalogue) -> tuple[Underlying, ...]:
 
 def _member(index: Index, member: IndexMember, total: int, listed: ListedInstrument) -> Underlying:
     points = index.closing * member.weight
-    quantity = points * PRICE_SCALE // (total * listed.closing) if listed.closing else None
-    percent = member.weight * _WHOLE // total
+    quantity = points * FINE_SCALE // (total * listed.closing) if listed.closing else None
+    percent = member.weight * 100 * FINE_SCALE // total
     return Underlying(member.security_id, listed.instrument.symbol, percent, quantity)
 
 

@@ -1,5 +1,6 @@
 """The market as servers ask for it: what an index is made of."""
 
+from pregao.model.market import FINE_SCALE
 from pregao.simulator.venue import default_catalogue
 from pregao.simulator.whole_market import composition
 
@@ -13,8 +14,7 @@ def test_members_of_an_index_make_up_its_closing_value() -> None:
         assert [each.symbol for each in members] == [
             catalogue.by_id[each.security_id].instrument.symbol for each in index.members
         ]
-        assert abs(sum(each.index_percent or 0 for each in members) - 1_000_000) <= len(members)
-        worth = sum(
-            (each.index_quantity or 0) * catalogue.by_id[each.security_id].closing for each in members
-        )
-        assert abs(worth / 10_000 / index.closing - 1) < 0.001
+        percent = sum(each.percent_fine or 0 for each in members)
+        assert 0 <= 100 * FINE_SCALE - percent < len(members)
+        worth = sum((each.quantity_fine or 0) * catalogue.by_id[each.security_id].closing for each in members)
+        assert abs(worth / FINE_SCALE / index.closing - 1) < 1e-6

@@ -7,6 +7,7 @@ from pregao.codecs.fix import Dictionary, Entry, FixMessage, MonthYear, ValueFor
 from pregao.codecs.fix.types import parse_month_year
 from pregao.feeds.conflated.entries import quantity, small_of
 from pregao.feeds.fix_values import days_of, moment_of, number_of, scaled, text_of, timestamp_of
+from pregao.model.errors import DecodeError
 from pregao.model.events import Definition, MarketTotal, News
 from pregao.model.instruments import (
     Governance,
@@ -138,12 +139,22 @@ def _month(found: MonthYear | None) -> tuple[int, int] | None:
 
 
 def _terms(entry: Entry) -> ListingTerms | None:
-    """None: it has nothing but what all have."""
+    """None: it has nothing but what all have, or that cannot be read, which must not cost the instrument."""
+    try:
+        return _readable_terms(entry)
+    except DecodeError:
+        return None
+
+
+def _readable_terms(entry: Entry) -> ListingTerms | None:
     matures = _month_year(entry, 200)
     found = ListingTerms(
-        None if matures is None else matures.day, None if matures is None else matures.week,
-        _month(_month_year(entry, 667)), *(_optional(days_of(entry, tag)) for tag in (873, 916, 917)),
-        _optional(number_of(text_of(entry, 37010))), tuple(_tick_rule(each) for each in _group(entry, 1205)),
+        maturity_day=None if matures is None else matures.day,
+        maturity_week=None if matures is None else matures.week,
+        settlement_month=_month(_month_year(entry, 667)), dated_date=_optional(days_of(entry, 873)),
+        start_date=_optional(days_of(entry, 916)), end_date=_optional(days_of(entry, 917)),
+        corporate_action=_optional(number_of(text_of(entry, 37010))),
+        tick_rules=tuple(_tick_rule(each) for each in _group(entry, 1205)),
     )  # fmt: skip
     return None if found == _NO_TERMS else found
 
@@ -172,13 +183,19 @@ def _leg(leg: Entry) -> Leg:
 
 
 def _underlyings(entry: Entry) -> tuple[Underlying, ...]:
-    return tuple(
-        Underlying(
-            _natural(each, 309), _text(each, 311),
-            *(_optional(scaled(each, tag, PRICE_EXPONENT)) for tag in (6919, 37021)),
-        )
-        for each in _group(entry, 711)
-    )  # fmt: skip
+    return tuple(_underlying(each) for each in _group(entry, 711))
+
+
+def _underlying(entry: Entry) -> Underlying:
+    return Underlying(_natural(entry, 309), _text(entry, 311), _fine(entry, 6919), _fine(entry, 37021))
+
+
+def _fine(entry: Entry, tag: int) -> int | None:
+    """What has more decimals, or is no number, is left out: it must not cost the instrument."""
+    try:
+        return _optional(scaled(entry, tag, FINE_EXPONENT))
+    except DecodeError:
+        return None
 
 
 def _price_method(text: bytes | None) -> PriceMethod | None:

@@ -1,5 +1,6 @@
 """Entries of 7.8 from updates of the model: which tags each has, and their values."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -221,6 +222,21 @@ def test_an_execution_tells_average_and_volume() -> None:
     ]  # fmt: skip
 
 
+def test_money_is_of_the_instruments_currency() -> None:
+    """15 of 269=B, in 35=X and in 35=W."""
+    dollar = replace(PETR4, currency="USD")
+    update = e.ExecutionStatistics(ID, Session.REGULAR, DATE, 900, 240_000, None, 3, START, 216_000_000)
+    other = e.StreamTotals(ID, "X", 1_000_000, 3, 500, START)
+    source = StillMarket([dollar], {ID: StillBook(statistics=[update])})
+    feed = ConflatedFeed(source, ServingSettings(), DICTIONARY, now_ns=START)
+    recorder = Recorder(feed)
+    feed.publish(e.Event((update, other)), START)
+    feed.advance(START + 20 * MS)
+    ((_, entries),) = recorder.refreshes(is_book=False)
+    assert [entry.get(15) for entry in entries] == [None, b"USD", b"USD"]
+    assert [entry[15] for entry in snapshot_of(feed) if entry[269] == b"B"] == [b"USD", b"USD"]
+
+
 def test_trades_say_where_the_price_went() -> None:
     """274: up, unchanged after up, down, unchanged after down; 451 against the closing price."""
     prices = (240_000, 240_100, 240_100, 240_000, 240_000)
@@ -251,7 +267,10 @@ def test_an_index_has_its_own_stream() -> None:
 
 
 def snapshot(source: StillMarket, security_id: int = ID) -> list[dict[int, Any]]:
-    feed = ConflatedFeed(source, ServingSettings(), DICTIONARY, now_ns=START)
+    return snapshot_of(ConflatedFeed(source, ServingSettings(), DICTIONARY, now_ns=START), security_id)
+
+
+def snapshot_of(feed: ConflatedFeed, security_id: int = ID) -> list[dict[int, Any]]:
     part = feed.snapshots.of(security_id)
     fields = {262: b"1", 48: b"%d" % security_id, 22: b"8", 207: b"BVMF"}
     message = read_body(JoinedBody(feed.encoder.front(b"W", fields, 268, part.count), (part,)))

@@ -74,7 +74,7 @@ EVERY_FIELD = Instrument(
     price_divisor_fine=100 * FINE_SCALE, strike=123_400, is_put=True, is_american=False, issue_date=DATE,
     maturity_date=DATE + 9, maturity=(2026, 11), shares_issued=1_000, accepts_gt=True, implied=True,
     user_defined=True, legs=(Leg(8, "LEG", Side.SELL, 2, SecurityType.FUT),),
-    underlyings=(Underlying(9, "UND", 125_000, 3_500_000),), price_method=PriceMethod.INDIVIDUAL,
+    underlyings=(Underlying(9, "UND", 1_234_567_890, 350 * FINE_SCALE),), price_method=PriceMethod.INDIVIDUAL,
     strategy_type="FR1", governance=Governance.LEVEL_3, payout=Payout.BINARY, is_buy_back=True,
     clearing_id=77, settlement_days=2, settlement_date=DATE + 2, trade_types=(TradeType.BLOCK,),
     terms=ListingTerms(
@@ -96,7 +96,7 @@ def test_a_list_has_every_field_of_7_4_2() -> None:
         assert set().union(*told) == set(nested.own), tag
     expected = {
         200: b"2026114", 667: b"202612", 873: b"20261118", 916: b"20261120", 917: b"20261121", 37010: b"321",
-        711: [{311: b"UND", 309: b"9", 305: b"8", 308: b"BVMF", 6919: b"12.50", 37021: b"350.00"}],
+        711: [{311: b"UND", 309: b"9", 305: b"8", 308: b"BVMF", 6919: b"12.34567890", 37021: b"350.00"}],
         1205: [{1206: b"1.00", 1207: b"9.99", 1208: b"0.01", 1209: b"0"}], 37011: b"N3",
     }  # fmt: skip
     assert {tag: entry[tag] for tag in expected} == expected

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from pregao.codecs.fix import parse_message
-from pregao.feeds.conflated.definitions import ConflatedNewsDesk, composition_of
+from pregao.feeds.conflated.definitions import ConflatedNewsDesk, composition_of, definition_of
 from pregao.feeds.conflated.reader import ConflatedReader
 from pregao.model.errors import Fault
 from pregao.model.instruments import Governance, Payout, Product, SecurityType, TradeType, group_name
@@ -298,6 +298,26 @@ def test_definitions():
     assert (reading.rows["kind"] == Kind.DEFINITION).all()
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        {873: b"2026-11-18"}, {667: b"soon"}, {37010: b"x"}, {1205: [{1206: b"1.123456", 1208: b"x"}]},
+        {711: [{309: b"7", 311: b"A", 6919: b"12.3456789012", 37021: b"much"}]},
+    ],
+)  # fmt: skip
+def test_rare_terms_that_cannot_be_read_do_not_cost_the_instrument(more):
+    told = definition_of({48: b"1", 167: b"CS", 55: b"X", **more}, 0).instrument
+    assert (told.security_id, told.symbol, told.terms) == (1, "X", None)
+    assert [each.percent_fine for each in told.underlyings] in ([], [None])
+
+
+def test_an_option_on_an_index_by_either_name():
+    """7.4.1 has INDEXTOP, 7.4.2 INDEXOPT."""
+    for name in (b"INDEXTOP", b"INDEXOPT"):
+        told = definition_of({48: b"1", 167: name}, 0)
+        assert told.instrument.security_type is SecurityType.INDEXOPT
+
+
 def test_news_with_encoded_text_and_several_instruments():
     text = "Leilão".encode()
     fields = {
@@ -312,6 +332,7 @@ def test_news_with_encoded_text_and_several_instruments():
     assert (news.headline, news.text) == ("Leilão", "one\nLeilão")
     assert (news.news_id, news.security_id, news.source, news.time_ns) == (12, 900_001, 3, TIME_NS)
     assert (news.url, news.language) == ("https://example.com/1", "pt")
+    assert news.related == (900_001, 900_002)
 
 
 def test_totals_and_what_they_are_of():

@@ -112,32 +112,6 @@ def order_entry(order: e.OrderUpdate, action: Action, previous_size: int | None 
     return entry
 
 
-def lending_entry(offer: e.LendingOffer, action: Action, previous_size: int | None = None) -> Entry:
-    """Of the lending book, where the rate is the price (6.5)."""
-    entry = head(action, SIDES[offer.side], offer.security_id, offer.time_ns)
-    entry |= {1500: LENDING, 37: b"%d" % offer.order_id, 270: price_text(offer.rate)}
-    if action is Action.DELETE:
-        return entry
-    entry |= {271: b"%d" % offer.size, FIRMS[offer.side]: b"%d" % offer.firm, 432: date_text(offer.expires)}
-    entry[37016], entry[37017] = entry[272], entry[273]
-    if previous_size is not None:
-        entry[37780] = b"%d" % previous_size
-    if offer.early_termination is not None:
-        entry[37019] = b"%d" % offer.early_termination
-    if offer.certified is not None:
-        entry[37023] = b"%d" % (not offer.certified)
-    if letters := _quote_conditions(offer):
-        entry[276] = letters
-    return entry
-
-
-def _quote_conditions(offer: e.LendingOffer) -> bytes:
-    letters = [b"R"] if offer.recovery else []
-    if offer.all_or_nothing is not None:
-        letters.append(b"AN" if offer.all_or_nothing else b"LM")
-    return b" ".join(letters)
-
-
 def level_entry(level: e.LevelUpdate, *, lending: bool = False) -> Entry:
     """7.8.1 of a book by price: neither OrderID, firm nor time of entry, but how many orders there are."""
     entry = head(level.action, SIDES[level.side], level.security_id, level.transact_ns)

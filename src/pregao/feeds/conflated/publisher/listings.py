@@ -148,8 +148,8 @@ def _underlying(underlying: Underlying) -> Fields:
     found: Fields = {
         311: ascii_text(underlying.symbol), 309: b"%d" % underlying.security_id, 305: SOURCE, 308: MARKET,
     }  # fmt: skip
-    of_index = {6919: underlying.index_percent, 37021: underlying.index_quantity}
-    return found | {tag: price_text(value) for tag, value in of_index.items() if value is not None}
+    of_index = {6919: underlying.percent_fine, 37021: underlying.quantity_fine}
+    return found | {tag: fine_text(value) for tag, value in of_index.items() if value is not None}
 
 
 def _leg(leg: Leg) -> Fields:

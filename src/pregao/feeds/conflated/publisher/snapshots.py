@@ -11,7 +11,7 @@ from pregao.codecs.fix import Encoder
 from pregao.codecs.fix.bodies import EncodedEntries
 from pregao.feeds.conflated.publisher import entries as n
 from pregao.feeds.conflated.publisher.books import PublishedBooks
-from pregao.feeds.conflated.publisher.desks import STATISTICS, of_index
+from pregao.feeds.conflated.publisher.desks import STATISTICS, of_instrument
 from pregao.feeds.conflated.publisher.listings import state_entry
 from pregao.feeds.fix.bulletins import ENTRIES
 from pregao.feeds.publishing import BookSource
@@ -76,9 +76,9 @@ class Snapshots:
         kept = self._encoded.setdefault(security_id, {})
         found = kept.get(by_level)
         if found is None:
-            entries = list(self._entries(security_id, by_level=by_level))
-            if self.is_index(security_id):
-                entries = [of_index(entry) for entry in entries]
+            instrument = self._instruments.get(security_id)
+            told = self._entries(security_id, by_level=by_level)
+            entries = [of_instrument(entry, instrument) for entry in told]
             found = kept[by_level] = self._encoder.entries(SNAPSHOT, ENTRIES, entries)
         return found
 
