@@ -22,7 +22,7 @@ from pregao.model.instruments import (
     TradeType,
     Underlying,
 )
-from pregao.model.market import FINE_EXPONENT, FINE_SCALE, PRICE_EXPONENT, DefinitionAction, Side
+from pregao.model.market import FINE_EXPONENT, PRICE_EXPONENT, DefinitionAction, Side
 from pregao.model.rows import NULL
 
 _ACTIONS: Final = {b"A": DefinitionAction.ADD, b"M": DefinitionAction.MODIFY, b"D": DefinitionAction.DELETE}
@@ -58,8 +58,8 @@ def definition_of(entry: Entry, channel: int) -> Definition | None:
         minimum_quantity=_whole(quantity(entry, 9749), 1),
         maximum_quantity=_whole(quantity(entry, 9748), 1_000_000_000),
         minimum_cross=_optional(quantity(entry, 35561)),
-        multiplier_fine=_whole(scaled(entry, 231, FINE_EXPONENT), FINE_SCALE),
-        price_divisor_fine=_whole(scaled(entry, 37012, FINE_EXPONENT), FINE_SCALE),
+        multiplier_fine=_optional(scaled(entry, 231, FINE_EXPONENT)),
+        price_divisor_fine=_optional(scaled(entry, 37012, FINE_EXPONENT)), price_kind=None,
         strike=_optional(scaled(entry, 202, PRICE_EXPONENT)),
         is_put=None if put is None else put == b"0",
         is_american=None if exercise is None else exercise == b"1",

@@ -295,6 +295,8 @@ def test_definitions():
     )  # fmt: skip
     assert (instrument.maturity, instrument.settlement_days, instrument.accepts_gt) == ((2026, 12), 2, True)
     assert instrument.trade_types == (TradeType.ELECTRONIC,)
+    told = instrument.multiplier_fine, instrument.price_divisor_fine, instrument.price_kind
+    assert told == (None, None, None), "what is not told is null; 35=y has no PriceType"
     assert (reading.rows["kind"] == Kind.DEFINITION).all()
 
 
