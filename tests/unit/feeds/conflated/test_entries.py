@@ -105,6 +105,21 @@ CASES: dict[str, tuple[e.Update, dict[int, bytes]]] = {
         e.LastTrade(ID, 10, 240_100, 300, DATE, Session.REGULAR, TradeCondition.NONE, START),
         fields("269=2|279=0|270=24.01|271=300|277=U") | E,
     ),
+    "exchange last of a termo": (
+        e.LastTrade(
+            ID,
+            10,
+            240_100,
+            300,
+            DATE,
+            Session.REGULAR,
+            TradeCondition.NONE,
+            START,
+            seller_days=30,
+            interest_rate=150,
+        ),
+        fields("269=2|279=0|270=24.01|271=300|277=U|1500=T"),
+    ),
     "opening": (
         e.OpeningPrice(ID, 240_000, 12_345_678, DATE, START),
         fields("269=4|279=0|270=24.00|286=0|451=0.12345678") | E,
@@ -301,6 +316,20 @@ def test_what_is_told_beside_the_engine_stays_in_snapshots_until_the_session_cha
     change = e.StateChanged(ID, Session.REGULAR, State.CLOSE, StateEvent.SESSION_CHANGE, DATE, START)
     feed.publish(e.Event((change,)), START)
     assert feed.snapshots.of(ID).count == 1
+
+
+def test_a_snapshot_has_the_last_contract_of_a_loan() -> None:
+    """7.6: 35=W has the last trade, from whose number what was missed is asked for; 277=U says it is none."""
+    feed = ConflatedFeed(market(), ServingSettings(), DICTIONARY, now_ns=START)
+    for number in (7, 8):
+        contract = e.LendingContract(ID, number, 20_000, 100, DATE, START, 3, 8, 1, False, DATE + 1)
+        feed.publish(e.Event((contract,)), START)
+    (last,) = snapshot_of(feed)
+    told = {tag: last[tag] for tag in (269, 1500, 1003, 277, 271, 37024, 37025)}
+    assert told == fields("269=2|1500=L|1003=8|277=U|271=100|37024=1|37025=20261118")
+    change = e.StateChanged(ID, Session.REGULAR, State.CLOSE, StateEvent.SESSION_CHANGE, DATE, START)
+    feed.publish(e.Event((change,)), START)
+    assert snapshot_of(feed) == []
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ def _quote_conditions(offer: e.LendingOffer) -> bytes:
     return b" ".join(letters)
 
 
-def _lending_contract(contract: e.LendingContract) -> Entry:
+def contract_entry(contract: e.LendingContract) -> Entry:
     entry = head(Action.NEW, b"2", contract.security_id, contract.time_ns)
     return entry | {
         1500: LENDING, 270: price_text(contract.rate), 271: b"%d" % contract.size,
@@ -155,7 +155,7 @@ STATISTICS: Final[dict[type, Callable[[Any], Entry]]] = {
     e.OpeningPrice: opening_entry, e.TheoreticalPrice: theoretical_entry, e.ClosingPrice: closing_entry,
     e.SettlementPrice: settlement_entry, e.HighPrice: extreme_entry(b"7"), e.LowPrice: extreme_entry(b"8"),
     e.Imbalance: imbalance_entry, e.OpenInterest: open_interest_entry, e.PriceBand: price_band_entry,
-    e.QuantityBand: quantity_band_entry, e.LendingContract: _lending_contract,
+    e.QuantityBand: quantity_band_entry, e.LendingContract: contract_entry,
     e.LendingInterest: _lending_interest, e.StreamTotals: _stream_totals, e.VolatilityPrice: _volatility,
     e.IndexValue: index_entry, e.CompositePrice: _composite,
 }  # fmt: skip

@@ -40,7 +40,7 @@ _SUB_TYPES: Final = {
     TradeSubType.BLOCK_BOOK: b"PT", TradeSubType.RFQ: b"RF", TradeSubType.RLP: b"RL",
     TradeSubType.TAC: b"TC", TradeSubType.TAA: b"TA", TradeSubType.SWEEP: b"SW",
 }  # fmt: skip
-_EXCHANGE_LAST: Final = b"U"
+EXCHANGE_LAST: Final = b"U"
 _ONLY_IN_X: Final = (279, 48, 22, 207)
 
 # Values
@@ -190,9 +190,12 @@ def bust_entry(trade: e.TradeBusted) -> Entry:
 
 def exchange_last_entry(trade: e.LastTrade) -> Entry:
     """Price and size of the last valid trade, which is no trade (7.8.3, note 2)."""
+    is_termo = trade.seller_days is not None or trade.interest_rate is not None
     entry = head(Action.NEW, b"2", trade.security_id, trade.time_ns)
-    entry |= {1500: ELECTRONIC, 270: price_text(trade.price), 271: b"%d" % trade.size, 277: _EXCHANGE_LAST}
-    return entry
+    return entry | {
+        1500: TERMO if is_termo else ELECTRONIC, 270: price_text(trade.price), 271: b"%d" % trade.size,
+        277: EXCHANGE_LAST,
+    }  # fmt: skip
 
 
 def snapshot_trade(trade: e.LastTrade) -> Entry:
@@ -201,7 +204,7 @@ def snapshot_trade(trade: e.LastTrade) -> Entry:
     entry = as_snapshot(exchange_last_entry(trade))
     entry |= {1003: b"%d" % trade.trade_id, 37016: date_text(trade.trade_date), 37017: entry[273]}
     entry |= _parties(trade)
-    entry[277] = b" ".join([_EXCHANGE_LAST, *_conditions(trade)])
+    entry[277] = b" ".join([EXCHANGE_LAST, *_conditions(trade)])
     return entry
 
 
