@@ -42,6 +42,7 @@ ID, DATE = PETR4.security_id, 20_774  # 2026-11-17
 INDEX = Instrument(900_001, "IBOV", 0, "IX", "IBOV", SecurityType.INDEX, Product.INDEX)
 COMMON = {48: b"200001", 22: b"8", 207: b"BVMF", 272: b"20261117", 273: b"12:00:00.000"}
 E = {1500: b"E"}
+SETTLED = (SettlementKind.FINAL, SettlementKind.THEORETICAL, SettlementKind.UPDATED)
 
 
 def fields(text: str) -> dict[int, bytes]:
@@ -250,6 +251,15 @@ def test_money_is_of_the_instruments_currency() -> None:
     ((_, entries),) = recorder.refreshes(is_book=False)
     assert [entry.get(15) for entry in entries] == [None, b"USD", b"USD"]
     assert [entry[15] for entry in snapshot_of(feed) if entry[269] == b"B"] == [b"USD", b"USD"]
+
+
+def test_a_settlement_may_have_any_pair_of_day_and_kind() -> None:
+    """7.8.12: corrections come in any order."""
+    pairs = [(origin, kind) for origin in (PriceOrigin.SESSION, PriceOrigin.PREVIOUS_DAY) for kind in SETTLED]
+    told = [e.SettlementPrice(ID, 240_000, DATE, START, origin, kind) for origin, kind in pairs]
+    assert [(entry[286], entry[731]) for entry in entries_of(*told)] == [
+        (day, kind) for day in (b"1", b"4") for kind in (b"1", b"2", b"3")
+    ]
 
 
 def test_trades_say_where_the_price_went() -> None:
