@@ -31,14 +31,13 @@ from pregao.model.instruments import (
     Underlying,
     UnderlyingWeight,
 )
-from pregao.model.market import PRICE_EXPONENT, PRICE_SCALE, PriceKind
+from pregao.model.market import FINE_EXPONENT, FINE_SCALE, PriceKind
 from pregao.simulator.desks import standing_offers
 from pregao.simulator.routing import Routing
 from pregao.simulator.venue import BookView, ChannelBooks, Resting
 
 _CHANNEL: Final = 0
 _LOANS: Final = 90_000_000_000  # from the id of a share to that of its loans
-_WHOLE: Final = 1_000_000  # an index, in ten-thousandths of a percentage point
 _SECURITY_LOAN: Final = 1_110  # SecuritySubType
 _LENDING: Final = (LendingOffer, LendingContract, LendingInterest)
 _CASH: Final = (Product.EQUITY, Product.CORPORATE)
@@ -113,15 +112,15 @@ def with_members(instrument: Instrument, index: Index, catalogue: Catalogue) -> 
 
 def _weight(index: Index, member: IndexMember, listed: ListedInstrument, total: int) -> UnderlyingWeight:
     points = index.closing * member.weight
-    quantity = points * PRICE_SCALE // (total * listed.closing) if listed.closing else None
-    percent = member.weight * _WHOLE // total
+    quantity = points * FINE_SCALE // (total * listed.closing) if listed.closing else None
+    percent = member.weight * 100 * FINE_SCALE // total
     return UnderlyingWeight(
         member.security_id, _decimal(percent), None if quantity is None else _decimal(quantity)
     )
 
 
-def _decimal(ten_thousandths: int) -> str:
-    return format(Decimal(ten_thousandths).scaleb(PRICE_EXPONENT), "f")
+def _decimal(fine: int) -> str:
+    return format(Decimal(fine).scaleb(FINE_EXPONENT), "f")
 
 
 def loan_instrument(share: Instrument) -> Instrument:

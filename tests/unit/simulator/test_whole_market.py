@@ -19,11 +19,10 @@ def test_members_of_an_index_make_up_its_closing_value() -> None:
         assert found.listing is not None
         weights = found.listing.weights
         assert [each.security_id for each in weights] == [each.security_id for each in found.underlyings]
-        assert abs(sum(Decimal(each.percent or 0) for each in weights) - 100) <= len(weights) * Decimal(
-            "0.0001"
-        )
+        percent = sum(Decimal(each.percent or 0) for each in weights)
+        assert 0 <= 100 - percent < len(weights) * Decimal("0.00000001")
         worth = sum(
             Decimal(each.theoretical_quantity or 0) * catalogue.by_id[each.security_id].closing
             for each in weights
         )
-        assert abs(worth / index.closing - 1) < Decimal("0.001")
+        assert abs(worth / index.closing - 1) < Decimal("0.000001")

@@ -8,6 +8,7 @@ from pregao.codecs.fix import Dictionary, Entry, FixMessage, MonthYear, ValueFor
 from pregao.codecs.fix.types import parse_decimal, parse_month_year
 from pregao.feeds.conflated.entries import quantity, small_of
 from pregao.feeds.fix_values import days_of, moment_of, number_of, scaled, text_of, timestamp_of
+from pregao.model.errors import DecodeError
 from pregao.model.events import Definition, MarketTotal, News
 from pregao.model.instruments import (
     Governance,
@@ -23,7 +24,7 @@ from pregao.model.instruments import (
     Underlying,
     UnderlyingWeight,
 )
-from pregao.model.market import FINE_EXPONENT, FINE_SCALE, PRICE_EXPONENT, DefinitionAction, Side
+from pregao.model.market import FINE_EXPONENT, PRICE_EXPONENT, DefinitionAction, Side
 from pregao.model.rows import NULL
 
 _ACTIONS: Final = {b"A": DefinitionAction.ADD, b"M": DefinitionAction.MODIFY, b"D": DefinitionAction.DELETE}
@@ -59,8 +60,8 @@ def definition_of(entry: Entry, channel: int) -> Definition | None:
         minimum_quantity=_whole(quantity(entry, 9749), 1),
         maximum_quantity=_whole(quantity(entry, 9748), 1_000_000_000),
         minimum_cross=_optional(quantity(entry, 35561)),
-        multiplier_fine=_whole(scaled(entry, 231, FINE_EXPONENT), FINE_SCALE),
-        price_divisor_fine=_whole(scaled(entry, 37012, FINE_EXPONENT), FINE_SCALE),
+        multiplier_fine=_optional(scaled(entry, 231, FINE_EXPONENT)),
+        price_divisor_fine=_optional(scaled(entry, 37012, FINE_EXPONENT)), price_kind=None,
         strike=_optional(scaled(entry, 202, PRICE_EXPONENT)),
         is_put=None if put is None else put == b"0",
         is_american=None if exercise is None else exercise == b"1",
@@ -141,7 +142,15 @@ def _month(found: MonthYear | None) -> tuple[int, int] | None:
 
 
 def _listing(entry: Entry) -> ListingTerms | None:
-    """None: it has nothing but what all have."""
+    """None: it has nothing but what all have, or that cannot be read, which must not cost the instrument."""
+    try:
+        found = _readable_listing(entry)
+    except DecodeError:
+        return None
+    return None if found == _NOTHING_MORE else found
+
+
+def _readable_listing(entry: Entry) -> ListingTerms:
     matures = _month_year(entry, 200)
     found = ListingTerms(
         contract_month=_month(_month_year(entry, 667)),
@@ -152,9 +161,9 @@ def _listing(entry: Entry) -> ListingTerms | None:
         tick_rules=tuple(_tick_rule(each) for each in _group(entry, 1205)),
         weights=_weights(entry),
     )
-    if matures is not None:
-        found = replace(found, maturity_day=matures.day, maturity_week=matures.week)
-    return None if found == _NOTHING_MORE else found
+    if matures is None:
+        return found
+    return replace(found, maturity_day=matures.day, maturity_week=matures.week)
 
 
 def _tick_rule(rule: Entry) -> TickRule:

@@ -1,5 +1,6 @@
 """Entries of 7.8 from updates of the model: which tags each has, and their values."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -41,6 +42,7 @@ ID, DATE = PETR4.security_id, 20_774  # 2026-11-17
 INDEX = Instrument(900_001, "IBOV", 0, "IX", "IBOV", SecurityType.INDEX, Product.INDEX)
 COMMON = {48: b"200001", 22: b"8", 207: b"BVMF", 272: b"20261117", 273: b"12:00:00.000"}
 E = {1500: b"E"}
+SETTLED = (SettlementKind.FINAL, SettlementKind.THEORETICAL, SettlementKind.UPDATED)
 
 
 def fields(text: str) -> dict[int, bytes]:
@@ -103,6 +105,21 @@ CASES: dict[str, tuple[e.Update, dict[int, bytes]]] = {
     "exchange last": (
         e.LastTrade(ID, 10, 240_100, 300, DATE, Session.REGULAR, TradeCondition.NONE, START),
         fields("269=2|279=0|270=24.01|271=300|277=U") | E,
+    ),
+    "exchange last of a termo": (
+        e.LastTrade(
+            ID,
+            10,
+            240_100,
+            300,
+            DATE,
+            Session.REGULAR,
+            TradeCondition.NONE,
+            START,
+            seller_days=30,
+            interest_rate=150,
+        ),
+        fields("269=2|279=0|270=24.01|271=300|277=U|1500=T"),
     ),
     "opening": (
         e.OpeningPrice(ID, 240_000, 12_345_678, DATE, START),
@@ -221,6 +238,30 @@ def test_an_execution_tells_average_and_volume() -> None:
     ]  # fmt: skip
 
 
+def test_money_is_of_the_instruments_currency() -> None:
+    """15 of 269=B, in 35=X and in 35=W."""
+    dollar = replace(PETR4, currency="USD")
+    update = e.ExecutionStatistics(ID, Session.REGULAR, DATE, 900, 240_000, None, 3, START, 216_000_000)
+    other = e.StreamTotals(ID, "X", 1_000_000, 3, 500, START)
+    source = StillMarket([dollar], {ID: StillBook(statistics=[update])})
+    feed = ConflatedFeed(source, ServingSettings(), DICTIONARY, now_ns=START)
+    recorder = Recorder(feed)
+    feed.publish(e.Event((update, other)), START)
+    feed.advance(START + 20 * MS)
+    ((_, entries),) = recorder.refreshes(is_book=False)
+    assert [entry.get(15) for entry in entries] == [None, b"USD", b"USD"]
+    assert [entry[15] for entry in snapshot_of(feed) if entry[269] == b"B"] == [b"USD", b"USD"]
+
+
+def test_a_settlement_may_have_any_pair_of_day_and_kind() -> None:
+    """7.8.12: corrections come in any order."""
+    pairs = [(origin, kind) for origin in (PriceOrigin.SESSION, PriceOrigin.PREVIOUS_DAY) for kind in SETTLED]
+    told = [e.SettlementPrice(ID, 240_000, DATE, START, origin, kind) for origin, kind in pairs]
+    assert [(entry[286], entry[731]) for entry in entries_of(*told)] == [
+        (day, kind) for day in (b"1", b"4") for kind in (b"1", b"2", b"3")
+    ]
+
+
 def test_trades_say_where_the_price_went() -> None:
     """274: up, unchanged after up, down, unchanged after down; 451 against the closing price."""
     prices = (240_000, 240_100, 240_100, 240_000, 240_000)
@@ -251,7 +292,10 @@ def test_an_index_has_its_own_stream() -> None:
 
 
 def snapshot(source: StillMarket, security_id: int = ID) -> list[dict[int, Any]]:
-    feed = ConflatedFeed(source, ServingSettings(), DICTIONARY, now_ns=START)
+    return snapshot_of(ConflatedFeed(source, ServingSettings(), DICTIONARY, now_ns=START), security_id)
+
+
+def snapshot_of(feed: ConflatedFeed, security_id: int = ID) -> list[dict[int, Any]]:
     part = feed.snapshots.of(security_id)
     fields = {262: b"1", 48: b"%d" % security_id, 22: b"8", 207: b"BVMF"}
     message = read_body(JoinedBody(feed.encoder.front(b"W", fields, 268, part.count), (part,)))
@@ -282,6 +326,20 @@ def test_what_is_told_beside_the_engine_stays_in_snapshots_until_the_session_cha
     change = e.StateChanged(ID, Session.REGULAR, State.CLOSE, StateEvent.SESSION_CHANGE, DATE, START)
     feed.publish(e.Event((change,)), START)
     assert feed.snapshots.of(ID).count == 1
+
+
+def test_a_snapshot_has_the_last_contract_of_a_loan() -> None:
+    """7.6: 35=W has the last trade, from whose number what was missed is asked for; 277=U says it is none."""
+    feed = ConflatedFeed(market(), ServingSettings(), DICTIONARY, now_ns=START)
+    for number in (7, 8):
+        contract = e.LendingContract(ID, number, 20_000, 100, DATE, START, 3, 8, 1, False, DATE + 1)
+        feed.publish(e.Event((contract,)), START)
+    (last,) = snapshot_of(feed)
+    told = {tag: last[tag] for tag in (269, 1500, 1003, 277, 271, 37024, 37025)}
+    assert told == fields("269=2|1500=L|1003=8|277=U|271=100|37024=1|37025=20261118")
+    change = e.StateChanged(ID, Session.REGULAR, State.CLOSE, StateEvent.SESSION_CHANGE, DATE, START)
+    feed.publish(e.Event((change,)), START)
+    assert snapshot_of(feed) == []
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ EVERY_FIELD = Instrument(
     minimum_quantity=5, maximum_quantity=500, minimum_cross=50, multiplier_fine=10 * FINE_SCALE,
     price_divisor_fine=100 * FINE_SCALE, strike=123_400, is_put=True, is_american=False, issue_date=DATE,
     maturity_date=DATE + 9, maturity=(2026, 11), shares_issued=1_000, accepts_gt=True, implied=True,
-    user_defined=True, legs=(Leg(8, "LEG", Side.SELL, 2, SecurityType.FUT),),
+    user_defined=True, price_kind=None, legs=(Leg(8, "LEG", Side.SELL, 2, SecurityType.FUT),),
     underlyings=(Underlying(9, "UND"),), price_method=PriceMethod.INDIVIDUAL,
     strategy_type="FR1", governance=Governance.LEVEL_3, payout=Payout.BINARY, is_buy_back=True,
     clearing_id=77, settlement_days=2, settlement_date=DATE + 2, trade_types=(TradeType.BLOCK,),

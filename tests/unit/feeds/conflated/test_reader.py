@@ -5,10 +5,20 @@ from decimal import Decimal
 import pytest
 
 from pregao.codecs.fix import parse_message
-from pregao.feeds.conflated.definitions import ConflatedNewsDesk, composition_of
+from pregao.feeds.conflated.definitions import ConflatedNewsDesk, composition_of, definition_of
 from pregao.feeds.conflated.reader import ConflatedReader
 from pregao.model.errors import Fault
-from pregao.model.instruments import Governance, Payout, Product, SecurityType, TradeType, group_name
+from pregao.model.instruments import (
+    Governance,
+    ListingTerms,
+    Payout,
+    Product,
+    SecurityType,
+    TickRule,
+    TradeType,
+    UnderlyingWeight,
+    group_name,
+)
 from pregao.model.market import Action, DefinitionAction, TradeCondition, TradeSubType
 from pregao.model.rows import NO_ACTION, NULL, Flag, Kind
 from tests.kits.conflated_wire import (
@@ -295,7 +305,35 @@ def test_definitions():
     )  # fmt: skip
     assert (instrument.maturity, instrument.settlement_days, instrument.accepts_gt) == ((2026, 12), 2, True)
     assert instrument.trade_types == (TradeType.ELECTRONIC,)
+    told = instrument.multiplier_fine, instrument.price_divisor_fine, instrument.price_kind
+    assert told == (None, None, None), "what is not told is null; 35=y has no PriceType"
     assert (reading.rows["kind"] == Kind.DEFINITION).all()
+
+
+@pytest.mark.parametrize(
+    ("more", "read"),
+    [
+        ({873: b"2026-11-18"}, None), ({667: b"soon"}, None), ({37010: b"x"}, None),
+        (
+            {1205: [{1206: b"1.123456", 1208: b"x"}]},
+            ListingTerms(tick_rules=(TickRule("1.123456", None, None, None),)),
+        ),
+        (
+            {711: [{309: b"7", 311: b"A", 6919: b"12.3456789012", 37021: b"much"}]},
+            ListingTerms(weights=(UnderlyingWeight(7, "12.3456789012", None),)),
+        ),
+    ],
+)  # fmt: skip
+def test_rare_terms_that_cannot_be_read_do_not_cost_the_instrument(more, read):
+    told = definition_of({48: b"1", 167: b"CS", 55: b"X", **more}, 0).instrument
+    assert (told.security_id, told.symbol, told.listing) == (1, "X", read)
+
+
+def test_an_option_on_an_index_by_either_name():
+    """7.4.1 has INDEXTOP, 7.4.2 INDEXOPT."""
+    for name in (b"INDEXTOP", b"INDEXOPT"):
+        told = definition_of({48: b"1", 167: name}, 0)
+        assert told.instrument.security_type is SecurityType.INDEXOPT
 
 
 def test_news_with_encoded_text_and_several_instruments():
@@ -312,6 +350,7 @@ def test_news_with_encoded_text_and_several_instruments():
     assert (news.headline, news.text) == ("Leilão", "one\nLeilão")
     assert (news.news_id, news.security_id, news.source, news.time_ns) == (12, 900_001, 3, TIME_NS)
     assert (news.url, news.language) == ("https://example.com/1", "pt")
+    assert news.related == (900_001, 900_002)
 
 
 def test_totals_and_what_they_are_of():

@@ -266,6 +266,52 @@ def test_filters_of_market_data(tag: int) -> None:
     ]
 
 
+def test_filters_of_market_data_must_all_match_and_values_of_a_group_any() -> None:
+    _, client = logged_on()
+    groups = sorted({each.group for each in instruments()})[:2]
+    first = next(each for each in instruments() if each.group == groups[0])
+    wanted = [
+        each.security_id for each in instruments()
+        if each.group in groups and each.product is first.product and each.cfi_code[0] == first.cfi_code[0]
+    ]  # fmt: skip
+    fields = {37022: [{1151: each} for each in groups], 460: int(first.product), 461: first.cfi_code[0]}
+    messages = client.subscribe("A", fields=fields)
+    assert [int(each.text(48)) for each in messages] == wanted
+    assert 0 < len(wanted) < len(instruments())
+    ids = [{48: str(each.security_id), 22: "8", 207: "BVMF"} for each in instruments()]
+    messages = client.subscribe("B", fields=fields | {146: ids})
+    assert sorted(int(each.text(48)) for each in messages) == sorted(wanted)
+
+
+def test_of_what_matches_only_what_is_permitted_is_told() -> None:
+    """Snapshots, instruments that come later, and their updates."""
+    group = instruments()[0].group
+    other = next(each for each in instruments() if each.group != group)
+    grant = SessionGrant("CLIENT", permissions=Permissions(groups=frozenset((group,))))
+    engine, client = logged_on(grant)
+    both = (instruments()[0].security_id, other.security_id)
+    assert [int(each.text(48)) for each in client.subscribe("A", *both)] == [both[0]]
+    groups = [{1151: each} for each in (group, other.group)]
+    client.subscribe("B", fields={37022: groups})
+    client.ask(b"x", {320: "L", 263: "1", 559: 4})
+    client.take()
+    for security_id, like in ((300_000, both[0]), (300_001, both[1])):
+        command = AddInstrument(engine.now_ns, security_id, f"NEW{security_id}", like)
+        assert engine.submit(command).rejection is None
+        price = next(
+            each.closing for each in small_catalogue().listings if each.instrument.security_id == like
+        )
+        engine.submit(NewOrder(engine.now_ns, security_id, Side.BUY, 1_000, price))
+    engine.pass_time(engine.now_ns + TICK)
+    told = client.take()
+    assert {int(entry[48]) for each in told if each.msg_type == b"y" for entry in each.group(146)} == {
+        300_000
+    }
+    updated = {int(entry[48]) for entry in entries(told)}
+    assert 300_000 in updated
+    assert 300_001 not in updated
+
+
 @pytest.mark.parametrize("instrument", [{48: "999", 22: "8", 207: "BVMF"}, {48: "1", 22: "8", 207: "XNYS"}])
 def test_an_unknown_instrument_is_an_empty_set(instrument: dict[int, Any]) -> None:
     _, client = logged_on()

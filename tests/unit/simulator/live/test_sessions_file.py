@@ -7,6 +7,7 @@ import pytest
 from pregao.feeds.serving import SECOND_NS, KeptNumbers, Permissions, SessionGrant, SessionLimits
 from pregao.io.journal import FileJournal, JournalError
 from pregao.model.errors import ConfigurationError
+from pregao.simulator.live.servers import ServerSettings
 from pregao.simulator.live.session_numbers import AHEAD, BEHIND_NS, NumbersFile
 from pregao.simulator.live.sessions_file import load_sessions
 from pregao.simulator.live.settings import load_settings
@@ -72,6 +73,16 @@ def test_bad_servers_are_refused(tmp_path: Path, line: str, key: str) -> None:
     with pytest.raises(ConfigurationError) as error:
         load_settings(str(file))
     assert key in str(error.value)
+
+
+def test_another_address_than_loopback_must_be_asked_for(tmp_path: Path) -> None:
+    """2.2, 4.4: nothing is encrypted and nobody has a password."""
+    file = tmp_path / "exchange.toml"
+    file.write_text('[conflated]\naddress = "192.0.2.1"\nbind_anywhere = true\n')
+    servers = load_settings(str(file)).servers
+    assert servers is not None
+    assert servers.address == "192.0.2.1"
+    assert ServerSettings().address == "127.0.0.1"
 
 
 def test_numbers_are_written_ahead_and_exact_at_the_end(tmp_path: Path) -> None:

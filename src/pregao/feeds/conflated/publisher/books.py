@@ -14,6 +14,7 @@ from pregao.feeds.conflated.publisher.conflation import (
     ConflatedBooks,
     Order,
 )
+from pregao.feeds.conflated.publisher.desks import lending_entry
 from pregao.feeds.conflated.publisher.levels import ConflatedLevels
 from pregao.model import events as e
 from pregao.model.market import Action
@@ -92,7 +93,7 @@ class PublishedBooks:
         for order in _both(self.orders.published(security_id)):
             yield n.order_entry(replace(order, recovery=True), Action.NEW)
         for offer in _both(self._offers.published(security_id)):
-            yield n.lending_entry(replace(offer, recovery=True), Action.NEW)
+            yield lending_entry(replace(offer, recovery=True), Action.NEW)
 
     def entries(self, security_id: int, *, by_level: bool) -> Iterator[n.Entry]:
         """Of 35=W."""
@@ -105,7 +106,7 @@ class PublishedBooks:
         for order in _both(self.orders.published(security_id)):
             yield _in_snapshot(n.order_entry(order, Action.NEW), n.BY_ORDER)
         for offer in _both(self._offers.published(security_id)):
-            yield _in_snapshot(n.lending_entry(offer, Action.NEW), n.BY_ORDER)
+            yield _in_snapshot(lending_entry(offer, Action.NEW), n.BY_ORDER)
 
 
 def _order(change: Change[e.OrderUpdate]) -> n.Entry:
@@ -116,7 +117,7 @@ def _order(change: Change[e.OrderUpdate]) -> n.Entry:
 
 def _offer(change: Change[e.LendingOffer]) -> n.Entry:
     assert isinstance(change, BookChange)  # nobody wipes loans
-    return n.lending_entry(change.order, change.action, change.previous_size)
+    return lending_entry(change.order, change.action, change.previous_size)
 
 
 def _level(change: e.LevelUpdate | e.SideDeleted, *, lending: bool = False) -> n.Entry:

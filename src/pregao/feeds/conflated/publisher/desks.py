@@ -6,9 +6,11 @@ from typing import Any, Final
 
 from pregao.feeds.conflated.publisher.entries import (
     ELECTRONIC,
+    FIRMS,
     INDEX,
     LENDING,
     MARKET,
+    SIDES,
     SOURCE,
     Entry,
     closing_entry,
@@ -24,6 +26,7 @@ from pregao.feeds.conflated.publisher.entries import (
 )
 from pregao.feeds.publishers import Tick
 from pregao.model import events as e
+from pregao.model.instruments import Instrument, SecurityType
 from pregao.model.market import Action
 
 
@@ -58,7 +61,33 @@ def open_interest_entry(update: e.OpenInterest) -> Entry:
     return entry | {1500: ELECTRONIC, 271: b"%d" % update.size}
 
 
-def _lending_contract(contract: e.LendingContract) -> Entry:
+def lending_entry(offer: e.LendingOffer, action: Action, previous_size: int | None = None) -> Entry:
+    """Of the lending book, where the rate is the price (6.5)."""
+    entry = head(action, SIDES[offer.side], offer.security_id, offer.time_ns)
+    entry |= {1500: LENDING, 37: b"%d" % offer.order_id, 270: price_text(offer.rate)}
+    if action is Action.DELETE:
+        return entry
+    entry |= {271: b"%d" % offer.size, FIRMS[offer.side]: b"%d" % offer.firm, 432: date_text(offer.expires)}
+    entry[37016], entry[37017] = entry[272], entry[273]
+    if previous_size is not None:
+        entry[37780] = b"%d" % previous_size
+    if offer.early_termination is not None:
+        entry[37019] = b"%d" % offer.early_termination
+    if offer.certified is not None:
+        entry[37023] = b"%d" % (not offer.certified)
+    if letters := _quote_conditions(offer):
+        entry[276] = letters
+    return entry
+
+
+def _quote_conditions(offer: e.LendingOffer) -> bytes:
+    letters = [b"R"] if offer.recovery else []
+    if offer.all_or_nothing is not None:
+        letters.append(b"AN" if offer.all_or_nothing else b"LM")
+    return b" ".join(letters)
+
+
+def contract_entry(contract: e.LendingContract) -> Entry:
     entry = head(Action.NEW, b"2", contract.security_id, contract.time_ns)
     return entry | {
         1500: LENDING, 270: price_text(contract.rate), 271: b"%d" % contract.size,
@@ -107,11 +136,17 @@ def _composite(update: e.CompositePrice) -> Entry:
     return entry | {1500: INDEX, 37100: b"%d" % update.sequence, 711: parts}
 
 
-def of_index(entry: Entry) -> Entry:
-    """The same of an index: its stream is N, and its settlement has no PriceType (7.8.12)."""
-    if 1500 in entry:
-        entry[1500] = INDEX
-    entry.pop(423, None)
+def of_instrument(entry: Entry, instrument: Instrument | None) -> Entry:
+    """The same with the currency of its instrument. Of an index the stream is N, and its settlement has no
+    PriceType (7.8.12)."""
+    if instrument is None:
+        return entry
+    if 15 in entry:
+        entry[15] = instrument.currency.encode("ascii")
+    if instrument.security_type is SecurityType.INDEX:
+        if 1500 in entry:
+            entry[1500] = INDEX
+        entry.pop(423, None)
     return entry
 
 
@@ -120,7 +155,7 @@ STATISTICS: Final[dict[type, Callable[[Any], Entry]]] = {
     e.OpeningPrice: opening_entry, e.TheoreticalPrice: theoretical_entry, e.ClosingPrice: closing_entry,
     e.SettlementPrice: settlement_entry, e.HighPrice: extreme_entry(b"7"), e.LowPrice: extreme_entry(b"8"),
     e.Imbalance: imbalance_entry, e.OpenInterest: open_interest_entry, e.PriceBand: price_band_entry,
-    e.QuantityBand: quantity_band_entry, e.LendingContract: _lending_contract,
+    e.QuantityBand: quantity_band_entry, e.LendingContract: contract_entry,
     e.LendingInterest: _lending_interest, e.StreamTotals: _stream_totals, e.VolatilityPrice: _volatility,
     e.IndexValue: index_entry, e.CompositePrice: _composite,
 }  # fmt: skip

@@ -40,7 +40,7 @@ _SUB_TYPES: Final = {
     TradeSubType.BLOCK_BOOK: b"PT", TradeSubType.RFQ: b"RF", TradeSubType.RLP: b"RL",
     TradeSubType.TAC: b"TC", TradeSubType.TAA: b"TA", TradeSubType.SWEEP: b"SW",
 }  # fmt: skip
-_EXCHANGE_LAST: Final = b"U"
+EXCHANGE_LAST: Final = b"U"
 _ONLY_IN_X: Final = (279, 48, 22, 207)
 
 # Values
@@ -110,32 +110,6 @@ def order_entry(order: e.OrderUpdate, action: Action, previous_size: int | None 
     if order.firm is not None:
         entry[FIRMS[order.side]] = b"%d" % order.firm
     return entry
-
-
-def lending_entry(offer: e.LendingOffer, action: Action, previous_size: int | None = None) -> Entry:
-    """Of the lending book, where the rate is the price (6.5)."""
-    entry = head(action, SIDES[offer.side], offer.security_id, offer.time_ns)
-    entry |= {1500: LENDING, 37: b"%d" % offer.order_id, 270: price_text(offer.rate)}
-    if action is Action.DELETE:
-        return entry
-    entry |= {271: b"%d" % offer.size, FIRMS[offer.side]: b"%d" % offer.firm, 432: date_text(offer.expires)}
-    entry[37016], entry[37017] = entry[272], entry[273]
-    if previous_size is not None:
-        entry[37780] = b"%d" % previous_size
-    if offer.early_termination is not None:
-        entry[37019] = b"%d" % offer.early_termination
-    if offer.certified is not None:
-        entry[37023] = b"%d" % (not offer.certified)
-    if letters := _quote_conditions(offer):
-        entry[276] = letters
-    return entry
-
-
-def _quote_conditions(offer: e.LendingOffer) -> bytes:
-    letters = [b"R"] if offer.recovery else []
-    if offer.all_or_nothing is not None:
-        letters.append(b"AN" if offer.all_or_nothing else b"LM")
-    return b" ".join(letters)
 
 
 def level_entry(level: e.LevelUpdate, *, lending: bool = False) -> Entry:
@@ -216,9 +190,12 @@ def bust_entry(trade: e.TradeBusted) -> Entry:
 
 def exchange_last_entry(trade: e.LastTrade) -> Entry:
     """Price and size of the last valid trade, which is no trade (7.8.3, note 2)."""
+    is_termo = trade.seller_days is not None or trade.interest_rate is not None
     entry = head(Action.NEW, b"2", trade.security_id, trade.time_ns)
-    entry |= {1500: ELECTRONIC, 270: price_text(trade.price), 271: b"%d" % trade.size, 277: _EXCHANGE_LAST}
-    return entry
+    return entry | {
+        1500: TERMO if is_termo else ELECTRONIC, 270: price_text(trade.price), 271: b"%d" % trade.size,
+        277: EXCHANGE_LAST,
+    }  # fmt: skip
 
 
 def snapshot_trade(trade: e.LastTrade) -> Entry:
@@ -227,7 +204,7 @@ def snapshot_trade(trade: e.LastTrade) -> Entry:
     entry = as_snapshot(exchange_last_entry(trade))
     entry |= {1003: b"%d" % trade.trade_id, 37016: date_text(trade.trade_date), 37017: entry[273]}
     entry |= _parties(trade)
-    entry[277] = b" ".join([_EXCHANGE_LAST, *_conditions(trade)])
+    entry[277] = b" ".join([EXCHANGE_LAST, *_conditions(trade)])
     return entry
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pregao.codecs.fix import Dictionary, EncodedBody, Encoder
 from pregao.feeds.conflated.publisher import entries as n
 from pregao.feeds.conflated.publisher.books import PublishedBooks
-from pregao.feeds.conflated.publisher.desks import STATISTICS, index_entry, of_index
+from pregao.feeds.conflated.publisher.desks import STATISTICS, index_entry, of_instrument
 from pregao.feeds.conflated.publisher.history import TotalsBoard, TradeHistory
 from pregao.feeds.conflated.publisher.listings import (
     UTF_8,
@@ -193,8 +193,7 @@ class ConflatedFeed:
             return
         security_id = int(made[0][48])
         self.snapshots.keep(security_id, update)
-        if self.snapshots.is_index(security_id):
-            made = [of_index(entry) for entry in made]
+        made = [of_instrument(entry, self.instruments.get(security_id)) for entry in made]
         if made[0][269] in _HISTORICAL:
             self.history.add(security_id, made[0])
         self.outbox.add_entries(security_id, made)

@@ -11,7 +11,7 @@ from pregao.codecs.fix import Encoder
 from pregao.codecs.fix.bodies import EncodedEntries
 from pregao.feeds.conflated.publisher import entries as n
 from pregao.feeds.conflated.publisher.books import PublishedBooks
-from pregao.feeds.conflated.publisher.desks import STATISTICS, of_index
+from pregao.feeds.conflated.publisher.desks import STATISTICS, contract_entry, of_instrument
 from pregao.feeds.conflated.publisher.listings import state_entry
 from pregao.feeds.fix.bulletins import ENTRIES
 from pregao.feeds.publishing import BookSource
@@ -20,10 +20,14 @@ from pregao.model.instruments import Instrument, SecurityType
 from pregao.model.market import Action
 
 SNAPSHOT: Final = b"W"
-_DESKS: Final = (e.IndexValue, e.LendingInterest, e.StreamTotals, e.VolatilityPrice, e.CompositePrice)
+_DESKS: Final = (
+    e.IndexValue, e.LendingContract, e.LendingInterest, e.StreamTotals, e.VolatilityPrice, e.CompositePrice,
+)  # fmt: skip
 _INDEX_FIGURES: Final = (e.OpeningPrice, e.HighPrice, e.LowPrice, e.ClosingPrice, e.SettlementPrice)
 # By a change of session (7.5.5).
-_FORGOTTEN: Final = frozenset((e.IndexValue, e.StreamTotals, e.OpeningPrice, e.HighPrice, e.LowPrice))
+_FORGOTTEN: Final = frozenset(
+    (e.LendingContract, e.IndexValue, e.StreamTotals, e.OpeningPrice, e.HighPrice, e.LowPrice)
+)
 
 
 class Snapshots:
@@ -76,9 +80,9 @@ class Snapshots:
         kept = self._encoded.setdefault(security_id, {})
         found = kept.get(by_level)
         if found is None:
-            entries = list(self._entries(security_id, by_level=by_level))
-            if self.is_index(security_id):
-                entries = [of_index(entry) for entry in entries]
+            instrument = self._instruments.get(security_id)
+            told = self._entries(security_id, by_level=by_level)
+            entries = [of_instrument(entry, instrument) for entry in told]
             found = kept[by_level] = self._encoder.entries(SNAPSHOT, ENTRIES, entries)
         return found
 
@@ -102,6 +106,8 @@ class Snapshots:
 def _statistic(update: e.Update) -> Iterator[n.Entry]:
     if isinstance(update, e.LastTrade):
         yield n.snapshot_trade(update)
+    elif isinstance(update, e.LendingContract):
+        yield n.as_snapshot(contract_entry(update)) | {277: n.EXCHANGE_LAST}
     elif isinstance(update, e.ExecutionStatistics):
         yield n.as_snapshot(n.volume_entry(update))
         if update.vwap is not None:
