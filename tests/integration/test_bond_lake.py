@@ -354,7 +354,7 @@ def test_nothing_is_found_wrong(day: Day) -> None:
 
 
 def test_rates_that_rank_as_prices(tmp_path: Path) -> None:
-    """`rate_order = "plain"`: quotes, depth and books come as that exchange ranks, and none of them is crossed."""
+    """`rate_order = "plain"`: quotes, depth and books come as that exchange ranks, and none is crossed."""
     settings = BondDaySettings(tmp_path / "days", messages=900, seed=5, rate_order=RateOrder.PLAIN)
     folder = simulate_bonds(settings).folders[0]
     assert not build([folder], tmp_path / "lake", system="trademate-plain", derive=True).warnings
