@@ -328,8 +328,14 @@ def test_trades_beside_the_book_count_in_volume_and_not_in_prices(day: Day) -> N
 
 def test_instruments_have_all_that_a_bond_tells(day: Day) -> None:
     bonds = load_default_bonds()
-    listed = {row["security_id"]: row for row in _rows(day, "instruments")}
+    rows = _rows(day, "instruments")
+    listed = {row["security_id"]: row for row in rows if row["security_id"] in bonds.bonds}
     assert listed.keys() == bonds.bonds.keys()
+    announced = [row for row in rows if row["security_id"] not in bonds.bonds]  # and withdrawn
+    assert [(row["action"], row["description"]) for row in announced] == [
+        ("ADD", "ANNOUNCED"), ("MODIFY", "ANNOUNCED, CORRECTED"),
+    ]  # fmt: skip
+    assert {row["valid_to"] - row["valid_from"] for row in announced} == {10 * MINUTE}
     for number, bond in bonds.bonds.items():
         row = listed[number]
         assert (row["symbol"], row["bond_kind"]) == (bond.instrument.symbol, bond.kind.name)
@@ -354,7 +360,7 @@ def test_nothing_is_found_wrong(day: Day) -> None:
 
 
 def test_rates_that_rank_as_prices(tmp_path: Path) -> None:
-    """`rate_order = "plain"`: quotes, depth and books come as that exchange ranks, and none of them is crossed."""
+    """`rate_order = "plain"`: quotes, depth and books come as that exchange ranks, and none is crossed."""
     settings = BondDaySettings(tmp_path / "days", messages=900, seed=5, rate_order=RateOrder.PLAIN)
     folder = simulate_bonds(settings).folders[0]
     assert not build([folder], tmp_path / "lake", system="trademate-plain", derive=True).warnings

@@ -7,41 +7,17 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 import zstandard
 
-from pregao.codecs.fix.reader import TRADEMATE_DICTIONARY
 from pregao.io.files import write_private
 from pregao.sessions.fix.passwords import PasswordBook, hash_password
 from tests.kits.exchange_process import process, until, write_configuration
+from tests.kits.quickfix_client import quickfix_client
 
 SECRET = "Xq7 tell nobody 93"
-DICTIONARY = (
-    Path(__file__).resolve().parents[2] / "src" / "pregao" / "codecs" / "schemas" / TRADEMATE_DICTIONARY
-)
-QUICKFIX = """
-[DEFAULT]
-ConnectionType=initiator
-StartTime=00:00:00
-EndTime=00:00:00
-HeartBtInt=30
-ReconnectInterval=1
-ResetOnLogon=Y
-ValidateLengthAndChecksum=Y
-UseDataDictionary=Y
-DataDictionary={dictionary}
-FileStorePath={folder}
-[SESSION]
-BeginString=FIX.4.4
-SenderCompID=QUICK
-TargetCompID=B3
-SocketConnectHost=127.0.0.1
-SocketConnectPort={port}
-"""
 SESSION = """
 system = "trademate"
 sender = "{name}"
@@ -160,50 +136,10 @@ def test_a_secret_that_others_can_read_is_refused(running: Running) -> None:
     path.unlink()
 
 
-@contextmanager
-def quickfix_client(quickfix: Any, running: Running, requests: list[dict[int, str]]) -> Iterator[list[str]]:
-    """Logs on with user and password and asks; the messages that it took."""
-    got: list[str] = []
-
-    def log_on(_: Any, message: Any, __: Any) -> None:
-        if message.getHeader().getField(35) == "A":
-            message.setField(quickfix.StringField(553, "desk"))
-            message.setField(quickfix.StringField(554, SECRET))
-
-    def ask(_: Any, session: Any) -> None:
-        for fields in requests:
-            request = quickfix.Message()
-            for tag, value in fields.items():
-                part = request.getHeader() if tag == 35 else request
-                part.setField(quickfix.StringField(tag, value))
-            quickfix.Session.sendToTarget(request, session)
-
-    def take(_: Any, message: Any, __: Any) -> None:
-        got.append(message.toString())
-
-    def nothing(*_: Any) -> None:
-        """quickfix wants all of them."""
-
-    others = dict.fromkeys(("onCreate", "onLogout", "fromAdmin", "toApp"), nothing)
-    methods = {"onLogon": ask, "fromApp": take, "toAdmin": log_on, **others}
-    application = type("Client", (quickfix.Application,), methods)
-    folder = running.folder / "quickfix"
-    folder.mkdir()
-    settings = folder / "quickfix.cfg"
-    settings.write_text(QUICKFIX.format(dictionary=DICTIONARY, folder=folder, port=running.port))
-    client, read = application(), quickfix.SessionSettings(str(settings))
-    initiator = quickfix.SocketInitiator(client, quickfix.MemoryStoreFactory(), read)
-    initiator.start()
-    try:
-        yield got
-    finally:
-        initiator.stop()
-
-
 def test_quickfix_logs_on_and_reads_on(running: Running) -> None:
     quickfix = pytest.importorskip("quickfix", reason="quickfix is not installed: a judge of FIX is missing")
     requests = [{35: "x", 320: "Q", 263: "1"}, {35: "V", 262: "Q", 263: "1"}]
-    with quickfix_client(quickfix, running, requests) as got:
+    with quickfix_client(quickfix, running.folder, running.port, SECRET, requests) as got:
         until(lambda: sum("\x0135=X\x01" in each for each in got) >= 50, "35=X")
     assert sum("\x0135=W\x01" in each for each in got) == 84
     assert sum("\x0135=y\x01" in each for each in got) == 6

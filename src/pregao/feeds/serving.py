@@ -20,6 +20,7 @@ from pregao.feeds.publishing import BookSource
 from pregao.model.events import Event
 from pregao.model.fixed_income import Bond
 from pregao.model.instruments import Instrument
+from pregao.model.market import DefinitionAction
 from pregao.model.records import record
 from pregao.sessions.fix.passwords import PasswordBook
 
@@ -142,6 +143,13 @@ class ServedFeed(Protocol):
 
     def reset_book(self, security_id: int, now_ns: int) -> None:
         """269=J, and the book again."""
+
+
+@runtime_checkable
+class BondListing(Protocol):
+    """A feed whose bonds may come, change and go in the day."""
+
+    def define(self, bond: Bond, action: DefinitionAction, now_ns: int) -> None: ...
 
 
 class ServedConnection(Protocol):

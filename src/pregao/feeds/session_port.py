@@ -283,6 +283,13 @@ class SessionClient(Protocol):
 
 
 @runtime_checkable
+class AskingClient(Protocol):
+    """A client that sends what its owner wants, too."""
+
+    def ask(self, msg_type: bytes, body: Mapping[int, Any], now_ns: int) -> list[SessionEvent]: ...
+
+
+@runtime_checkable
 class ClientSystem(Protocol):
     """A system of sessions that one can connect to."""
 

@@ -9,7 +9,7 @@ the virtual clock, and the truth.
     truth/instruments.parquet     the same as instruments
 """
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -25,16 +25,20 @@ from pregao.exchange.bonds.catalogue import CHANNEL, BondCatalogue, load_default
 from pregao.exchange.bonds.day import BondDay
 from pregao.exchange.bonds.market import BondMarket
 from pregao.feeds.registry import load_serving_system
+from pregao.feeds.serving import BondListing
 from pregao.model.errors import ConfigurationError
 from pregao.model.events import Event
 from pregao.model.fixed_income import Bond
 from pregao.model.holidays import national_calendar
 from pregao.model.market import Side
 from pregao.sessions.fix.passwords import Cost, PasswordBook, hash_password
-from pregao.simulator.served_sessions import ServedSessions
+from pregao.simulator.bond_requests import LIMITS, REQUESTS, Announcement, announcements
+from pregao.simulator.served_sessions import AskedRequest, ServedSessions
 from pregao.simulator.tables import KindTable, TruthTable, instrument_table
 
 CHECKPOINT_EVENTS: Final = 1_000
+_SECOND_NS: Final = 1_000_000_000
+_HOUR_NS: Final = 3_600 * _SECOND_NS
 USER, _PASSWORD = "simulated", "not a secret"  # of sessions that exist for the length of a simulation
 _COST: Final = Cost(2, 1, 1)
 _BOOKS: Final = pa.schema([
@@ -142,6 +146,29 @@ class _Source:
         return list(self._catalogue)
 
 
+class _Beside:
+    """What happens beside the market: requests of users an hour after the opening, announcements an hour
+    before the end."""
+
+    def __init__(self, bonds: list[Bond], times_ns: dict[str, int]) -> None:
+        told = announcements(bonds, times_ns["closing"] - _HOUR_NS)
+        self._waiting: deque[tuple[int, tuple[AskedRequest, ...] | Announcement]] = deque(
+            (times_ns["opening"] + _HOUR_NS + place * _SECOND_NS, requests)
+            for place, requests in enumerate(REQUESTS)
+        )
+        self._waiting.extend((each.now_ns, each) for each in told)
+
+    def due(self, sessions: ServedSessions, now_ns: int) -> None:
+        while self._waiting and self._waiting[0][0] <= now_ns:
+            at_ns, happens = self._waiting.popleft()
+            sessions.advance(at_ns)
+            if isinstance(happens, Announcement):
+                assert isinstance(sessions.feed, BondListing)
+                sessions.feed.define(happens.bond, happens.action, at_ns)
+            else:
+                sessions.ask(happens, at_ns)
+
+
 def simulate_bonds(settings: BondDaySettings, catalogue: BondCatalogue | None = None) -> BondSummary:
     """Business days of the nation's calendar, one after the other; the same seed gives the same bytes."""
     began, summary = perf_counter(), BondSummary()
@@ -164,13 +191,18 @@ def _play(settings: BondDaySettings, catalogue: BondCatalogue, day: date, summar
     passwords = PasswordBook({USER: hash_password(_PASSWORD.encode(), salt, _COST)})
     serving = replace(load_serving_system(settings.system).usual, passwords=passwords)
     sessions = ServedSessions(
-        settings.system, settings.sessions, serving, logon={"user": USER, "password": _PASSWORD}
+        settings.system,
+        settings.sessions,
+        serving,
+        logon={"user": USER, "password": _PASSWORD},
+        limits=LIMITS,
     )
-    now_ns = 0
+    beside, now_ns = _Beside(list(catalogue), bond_day.times_ns()), 0
     try:
         for now_ns, events in bond_day.run():
             if not sessions.is_open:
                 sessions.open_day(source, source.trade_date, folder, now_ns)
+            beside.due(sessions, now_ns)
             sessions.advance(now_ns)
             for event in events:
                 sessions.publish(event, now_ns)

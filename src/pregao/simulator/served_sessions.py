@@ -1,17 +1,23 @@
 """Sessions of a served system on a simulated clock: a primary server and a standby, and clients that ask for
 everything. What passes between them is kept as journals, one a session and day (`captures.journal`)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pregao.captures.journal import JournalWriter
 from pregao.captures.recorder import RecordSettings
 from pregao.feeds.publishing import BookSource
 from pregao.feeds.registry import load_serving_system, load_session_system
-from pregao.feeds.serving import BondSource, ServedConnection, ServingSettings, SessionGrant
-from pregao.feeds.session_port import ClientSystem, ConnectWanted, DisconnectWanted, SessionClient
+from pregao.feeds.serving import BondSource, ServedConnection, ServingSettings, SessionGrant, SessionLimits
+from pregao.feeds.session_port import (
+    AskingClient,
+    ClientSystem,
+    ConnectWanted,
+    DisconnectWanted,
+    SessionClient,
+)
 from pregao.model.errors import ConfigurationError
 from pregao.model.events import Event
 
@@ -21,6 +27,13 @@ _HOST: Final = "198.51.100.7"  # of the documentation ranges, as are clients
 _SERVERS: Final = 2  # the primary's port, and the next
 _FIRST_CLIENT_PORT: Final = 50_000
 MOST_SESSIONS: Final = 200
+
+
+class AskedRequest(NamedTuple):
+    """A message of a user, without its header."""
+
+    msg_type: bytes
+    fields: dict[int, Any]
 
 
 class _Member:
@@ -41,11 +54,13 @@ class ServedSessions:
     def __init__(
         self, system: str, sessions: int, settings: ServingSettings,
         set_time: Callable[[int], None] = lambda _: None, logon: Mapping[str, Any] | None = None,
+        limits: SessionLimits | None = None,
     ) -> None:  # fmt: skip
         if not 1 <= sessions <= MOST_SESSIONS:
             raise ConfigurationError(f"must be from 1 to {MOST_SESSIONS}, not {sessions}", key="sessions")
         self.system, self._sessions, self.settings = system, sessions, settings
         self._set_time, self._logon = set_time, dict(logon or {})
+        self._limits = limits or SessionLimits()
         self._members: list[_Member] = []
         self._stopped_until_ns = 0  # the primary lets nobody in
         self.is_open = False
@@ -55,7 +70,7 @@ class ServedSessions:
         self._set_time(now_ns)
         serving = load_serving_system(self.system)
         self._members = [self._member(number, folder) for number in range(1, self._sessions + 1)]
-        grants = [SessionGrant(each.name, (each.address,)) for each in self._members]
+        grants = [SessionGrant(each.name, (each.address,), limits=self._limits) for each in self._members]
         settings = replace(self.settings, most_of_address=max(self._sessions, 100))
         self.feed = serving.feed(source, settings, now_ns=now_ns)
         self._servers = [serving.server(self.feed, settings, grants) for _ in range(_SERVERS)]
@@ -141,6 +156,14 @@ class ServedSessions:
         member.connection = None
         member.journal.closed(now_ns)
         self._heed(member, member.client.disconnected(reason, now_ns), now_ns)
+
+    def ask(self, requests: Iterable[AskedRequest], now_ns: int) -> None:
+        """Requests of the first session, beside those of its client, at once."""
+        member = self._members[0]
+        assert isinstance(member.client, AskingClient)
+        for request in requests:
+            self._heed(member, member.client.ask(request.msg_type, request.fields, now_ns), now_ns)
+        self._pump(now_ns)
 
     # What goes wrong
 

@@ -7,6 +7,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from pregao.cli.main import main
+from pregao.codecs.fix import load_builtin_dictionary
+from pregao.codecs.fix.dictionary import FieldBlock
+from pregao.codecs.fix.reader import TRADEMATE_DICTIONARY
+from pregao.feeds.trademate.coverage import Occurrences
 from pregao.market import Market, OrderAdded, Trade
 from pregao.model.errors import ConfigurationError
 from pregao.model.fixed_income import BondKind
@@ -28,7 +32,37 @@ def test_everything_occurs(folder: Path) -> None:
     rows = session_occurrences([folder], "trademate")
     assert [row.name for row in rows if not row.times] == []
     assert {row.name.split("=")[0] for row in rows} >= {
-        "269", "277", "279", "286", "326", "423", "762", "871", "876", "1946", "6939",
+        "167", "263", "269", "274", "277", "279", "281", "286", "326", "336", "423", "456", "460", "560",
+        "762", "871", "876", "893", "980", "1093", "1500", "1946", "6939", "9750", "9751",
+    }  # fmt: skip
+    names = {row.name for row in rows}
+    assert names >= {f"560={value}" for value in "016M"} | {f"980={value}" for value in "AMD"}
+    assert names >= {"263=1", "263=2", "35=y: 228", "35=f: 342", "35=W, 269=2: 336", "35=X, 269=g: 1149"}
+
+
+def test_what_the_dictionary_lists_is_counted() -> None:
+    """Values of fields of the market's messages; left out are constants, what is only read, and what has no
+    cause in a day (docs/specification-notes.md)."""
+    dictionary = load_builtin_dictionary(TRADEMATE_DICTIONARY)
+    counted = Occurrences(dictionary).counts
+    left_out: dict[int, set[str]] = {}
+
+    def look(block: FieldBlock) -> None:
+        for tag, member in block.own.items():
+            missing = {
+                value.decode() for value in member.field.values if f"{tag}={value.decode()}" not in counted
+            }
+            if missing:
+                left_out.setdefault(tag, set()).update(missing)
+        for group in block.groups.values():
+            look(group)
+
+    for spec in dictionary.messages.values():
+        if not spec.is_admin and spec.msg_type != b"j":
+            look(spec.body)
+    assert left_out == {
+        22: {"4", "8"}, 305: {"8"}, 1021: {"3"}, 1022: {"IMP", "STD"}, 281: {"0", "3", "X", "Z"},
+        277: {"1", "2", "3", "P", "Q", "U", "X"}, 762: {kind.name for kind in BondKind if kind},
     }  # fmt: skip
 
 

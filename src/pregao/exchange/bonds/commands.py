@@ -86,11 +86,13 @@ class CancelTrade:
 
 @record
 class ChangeState:
-    """Of a bond or a casada; of a future, which is only a leg here, halted or not."""
+    """Of a bond or a casada; of a future, which is only a leg here, halted or not. `ends_ns` is when an
+    auction is to end, 0: that is not told."""
 
     now_ns: int
     security_id: int
     state: State
+    ends_ns: int = 0
 
 
 @record

@@ -95,13 +95,15 @@ class BondDay:
 
     def begin(self, now_ns: int) -> Iterator[Step]:
         """Yesterday's prices, the pre-open, and tunnels."""
-        yield now_ns, self.market.open_day(now_ns)
+        yield now_ns, self.market.open_day(now_ns, self._at(self._times.opening))
         for number in self.numbers:
             yield self._done(c.SetBand(now_ns, *self._tunnel(number)))
 
     def change_states(self, now_ns: int, numbers: list[int], state: State) -> Iterator[Step]:
+        """An auction is told with its end."""
+        ends_ns = self._at(self._times.auction_ends) if state is State.RESERVED else 0
         for number in numbers:
-            yield self._done(c.ChangeState(now_ns, number, state))
+            yield self._done(c.ChangeState(now_ns, number, state, ends_ns))
 
     def act(self, now_ns: int, *, enters_only: bool = False) -> Iterator[Step]:
         """Something that a participant does."""

@@ -50,6 +50,7 @@ class ListedBond:
     statistics: BondStatistics
     own_state: State = State.RESERVED
     told_state: State | None = None
+    ends_ns: int = 0  # when its auction is to end; 0: nobody said
     theoretical: tuple[int, int] | None = None
     bands: dict[BandType, tuple[int, int]] = field(default_factory=dict)
 
@@ -150,10 +151,9 @@ class BondFloor:
 
     def tell_state(self, listed: ListedBond, now_ns: int, updates: list[Update]) -> None:
         listed.told_state = self.state(listed)
-        number = listed.bond.instrument.security_id
-        updates.append(
-            StateChanged(number, Session.REGULAR, listed.told_state, None, self.trade_date, now_ns)
-        )
+        number, state = listed.bond.instrument.security_id, listed.told_state
+        ends_ns = listed.ends_ns if state is State.RESERVED and listed.ends_ns > now_ns else None
+        updates.append(StateChanged(number, Session.REGULAR, state, None, self.trade_date, now_ns, ends_ns))
 
     def _uncross(self, listed: ListedBond, now_ns: int, updates: list[Update]) -> None:
         """All at one price, found as in every auction of ours, among ranks."""

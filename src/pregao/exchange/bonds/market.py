@@ -65,8 +65,9 @@ class BondMarket:
             self.on_taken(command)
         return BondOutcome((Event(tuple(updates)),) if updates else (), None, number)
 
-    def open_day(self, now_ns: int) -> tuple[Event, ...]:
-        """What is known before the first order: prices of the day before, and states."""
+    def open_day(self, now_ns: int, opens_ns: int = 0) -> tuple[Event, ...]:
+        """What is known before the first order: prices of the day before, and states. `opens_ns` is when the
+        pre-open is to end, 0: that is not told."""
         events = []
         for listed in self.floor.listed.values():
             instrument, updates = listed.bond.instrument, list[Update]()
@@ -74,6 +75,7 @@ class BondMarket:
                 closing, origin = instrument.closing_price, PriceOrigin.PREVIOUS_DAY
                 date = self.floor.trade_date
                 updates.append(ClosingPrice(instrument.security_id, closing, date, now_ns, origin))
+            listed.ends_ns = opens_ns
             self.floor.tell_state(listed, now_ns, updates)
             events.append(Event(tuple(updates)))
         return tuple(events)
@@ -166,7 +168,7 @@ class BondMarket:
         if listed is None and not affected:
             raise RejectedError(RejectReason.UNKNOWN_INSTRUMENT, str(number))
         if listed is not None:
-            listed.own_state = command.state
+            listed.own_state, listed.ends_ns = command.state, command.ends_ns
             affected.insert(0, listed)
         elif command.state is State.PAUSE:
             self.floor.halted_futures.add(number)

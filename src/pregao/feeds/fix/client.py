@@ -12,6 +12,7 @@ from typing import Final
 
 from pregao.codecs.fix import Dictionary, FixMessage, ValueFormatError
 from pregao.codecs.fix.compression import StreamInflater
+from pregao.codecs.fix.encoder import Fields
 from pregao.feeds.fix.requests import FixRequests
 from pregao.feeds.fix.settings import ConnectionSettings
 from pregao.feeds.session_port import (
@@ -118,6 +119,14 @@ class FixClient:
         self._follow_clock(now_ns)
         self._requests.refresh(security_id)
         return self._go_on()
+
+    def ask(self, msg_type: bytes, body: Fields, now_ns: int) -> list[SessionEvent]:
+        """A request of the owner's own, beside those of the client: its answers are messages as all others.
+        Nothing where nobody is logged on."""
+        self._follow_clock(now_ns)
+        if self._session is not None and self._session.core.is_live:
+            self._session.send(msg_type, body, now_ns)
+        return self._told()
 
     def stop(self, now_ns: int) -> list[SessionEvent]:
         self._follow_clock(now_ns)

@@ -37,6 +37,7 @@ _SUB_TYPES: Final = {
     b"1": TradeSubType.LEG, b"3": TradeSubType.MULTI_ASSET, b"RFQ": TradeSubType.RFQ,
     b"VO": TradeSubType.VOICE,
 }  # fmt: skip
+_TRADES: Final = (Kind.TRADE, Kind.LAST_TRADE)
 _OF_BOOKS: Final = (b"0", b"1", b"J")  # J empties a book in FIX; the text has no such entry
 
 
@@ -79,6 +80,8 @@ class TrademateReader(FixReader):
             else:
                 if row["kind"][0] == Kind.ORDER and not self._is_ranked(row[0], whole):
                     self._rank_differs(1, unit, index, faults)
+                if row["kind"][0] in _TRADES and row["id"][0] == NULL:  # a trade all the same
+                    faults.append(RowFault(Fault.FIX_UNKNOWN_VALUE, unit, 0, index, lost=False))
             row["index"] = index
             found.append(row)
         rows = np.concatenate(found) if found else blank(0)
@@ -92,6 +95,8 @@ class TrademateReader(FixReader):
             told = next((entry[48] for entry in message.group(268) if 48 in entry), None)
             if told is not None:
                 message.body[48] = told
+        if 48 in message.body:
+            _security_id(message.body)
         return super()._snapshot(message, unit, faults)
 
     def _is_ranked(self, row: Any, entry: Entry) -> bool:
@@ -125,7 +130,7 @@ class TrademateReader(FixReader):
         faults.append(RowFault(Fault.FIX_RANKED_OTHERWISE, unit, 0, index, lost=False))
 
     def _fill(self, row: Any, entry: Entry, *, snapshot: bool) -> None:
-        row["security_id"] = values.number_of(values.text_of(entry, 48))
+        row["security_id"] = _security_id(entry)
         row["stream"] = (values.text_of(entry, 1500) or v.ELECTRONIC)[0]
         row["time_ns"] = values.moment_of(entry, 272, 273)
         days = values.days_of(entry, 75) if 75 in entry else values.days_of(entry, 272)
@@ -173,10 +178,18 @@ class TrademateReader(FixReader):
 
     def _fill_status(self, row: Any, body: Entry) -> None:
         """Of instruments only: 1.3.3 speaks of groups and has no tag for them."""
-        row["kind"], row["security_id"] = Kind.STATE, values.number_of(values.text_of(body, 48))
+        row["kind"], row["security_id"] = Kind.STATE, _security_id(body)
         row["type"] = v.small_of(values.text_of(body, 326)) or 17  # absent: open
         row["session"], row["detail"] = v.small_of(values.text_of(body, 336)), _OWN
         fill_status_head(row, body)
+
+
+def _security_id(entry: Entry) -> int:
+    """48, by which all else is known."""
+    security_id = values.number_of(values.text_of(entry, 48))
+    if security_id == NULL:
+        raise DecodeError(Fault.FIX_UNKNOWN_VALUE, 0, f"48={entry.get(48)!r:.40}")
+    return security_id
 
 
 def _prices(row: Any, entry: Entry, size: int) -> None:
@@ -204,6 +217,8 @@ def _trade(row: Any, entry: Entry, size: int) -> None:
         values.number_of(values.text_of(entry, 1003)),
         v.small_of(values.text_of(entry, 336)),
     )
+    if row["kind"] == Kind.BUST and row["id"] == NULL:
+        raise DecodeError(Fault.FIX_UNKNOWN_VALUE, 0, f"1003={entry.get(1003)!r:.40}")
     row["condition"] = sum(_CONDITIONS.get(letter, 0) for letter in set(letters))
     row["detail"] = next((_SUB_TYPES[letter] for letter in letters if letter in _SUB_TYPES), 0)
     row["type"] = v.small_of(values.text_of(entry, 274), 3) + 1 if 274 in entry else 0

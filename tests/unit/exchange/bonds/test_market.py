@@ -188,6 +188,20 @@ def test_a_pre_open_gathers_and_uncrosses_at_one_price() -> None:
     made.check_invariants()
 
 
+def test_an_auction_is_told_with_its_end() -> None:
+    """342 (1.3.3); a time that has passed, or a state that is no auction, has none."""
+    made = BondMarket(CATALOGUE, FIXINGS)
+    told = [each for event in made.open_day(NOW, NOW + 9) for each in event.updates]
+    assert {each.ends_ns for each in told if isinstance(each, StateChanged)} == {NOW + 9}
+    changes = [(State.OPEN, NOW + 9), (State.RESERVED, NOW + 5), (State.PAUSE, NOW + 5), (State.RESERVED, 0)]
+    found = []
+    for state, ends_ns in [*changes, (State.OPEN, 0), (State.RESERVED, NOW - 1)]:
+        [update] = updates(made.submit(c.ChangeState(NOW, DEB, state, ends_ns)))
+        assert isinstance(update, StateChanged)
+        found.append(update.ends_ns)
+    assert found == [None, NOW + 5, None, None, None, None]
+
+
 def test_a_casada_is_halted_with_a_leg_and_trades_alone() -> None:
     made = opened(LTN, CASADA)
     enter(made, CASADA, BUY, "0.05", 1000)

@@ -1,11 +1,13 @@
 """Whole days through server and client in memory: books equal the engine's after every message, whatever
 happens to the connection."""
 
+import re
 from random import Random
 
 import pytest
 
 from pregao.exchange.bonds.book import RateOrder
+from pregao.feeds.session_port import SessionMessage
 from pregao.feeds.trademate.system import TRADEMATE_PLAIN
 from pregao.model.errors import Fault
 from pregao.model.market import State
@@ -14,6 +16,8 @@ from pregao.sessions.fix import SessionState
 from tests.kits.bonds import CATALOGUE, LTN
 from tests.kits.trademate import SECOND
 from tests.kits.trademate_ends import BothEnds
+
+_OF_LTN = b"\x0148=%d\x01" % LTN
 
 
 @pytest.mark.parametrize("conflate", [False, True])
@@ -31,6 +35,36 @@ def test_books_are_the_engines_after_every_message(conflate: bool, compress: boo
     assert most > 50
     assert ends.findings == []
     assert ends.client.status().counters["gaps"] == 0
+
+
+class _OddNames(BothEnds):
+    """OrderIDs of one bond that are no numbers, as the text would allow."""
+
+    def _hear(self, messages: list[SessionMessage], now_ns: int) -> None:
+        odd = rb"(?<=\x01)37=\d(?=\d*\x01)"
+        super()._hear(
+            [
+                each._replace(payload=re.sub(odd, b"37=A", each.payload)) if _OF_LTN in each.payload else each
+                for each in messages
+            ],
+            now_ns,
+        )
+
+
+def test_orders_without_a_number_leave_their_book_in_doubt_and_no_other() -> None:
+    ends = _OddNames(3, orders=300)
+    book, truth = ends.handler.book(LTN), ends.day.market.floor.listed[LTN].book
+    doubted = 0
+    while ends.step():
+        assert book.is_clean is not bool(truth.orders)
+        doubted += not book.is_clean
+        assert {each.instrument for each in ends.handler.books() if not each.is_clean} <= {book.instrument}
+    assert doubted > 100
+    assert 0 < len(ends.findings) < 50
+    assert {each.what for each in ends.findings} == {Fault.FIX_UNKNOWN_VALUE.name}
+    assert ends.client.status().counters["snapshots"] < 20 * len(
+        CATALOGUE
+    )  # it is not asked for at every turn
 
 
 def test_rates_that_rank_as_prices() -> None:

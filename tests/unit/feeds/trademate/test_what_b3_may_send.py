@@ -137,6 +137,52 @@ def test_a_state_of_another_number_is_kept(reader: TrademateReader) -> None:
     assert row["type"] == 17  # absent: open
 
 
+ORDER = f"279=0|37=8|269=0|48={NUMBER}|22=8|270=1|271=5|{WHEN}290=1|423=9|"
+TRADE = f"279=0|269=2|48={NUMBER}|22=8|270=1|271=5|{WHEN}1003=T9|423=9|"
+
+
+@pytest.mark.parametrize(
+    ("entry", "kinds", "lost"),
+    [
+        (ORDER.replace("37=8", "37=A8"), [Kind.OTHER], True),  # the book is in doubt
+        (ORDER.replace(f"48={NUMBER}", "48=LTN"), [Kind.OTHER], True),
+        (ORDER.replace(f"48={NUMBER}|", ""), [Kind.OTHER], True),
+        (TRADE.replace(f"48={NUMBER}", "48=LTN"), [], True),
+        (TRADE, [Kind.TRADE], False),
+        (TRADE.replace("1003=T9|", ""), [Kind.TRADE], False),
+        (TRADE.replace("279=0", "279=2"), [], True),
+    ],
+    ids=["37", "48 of an order", "no 48", "48 of a trade", "1003", "no 1003", "1003 of a bust"],
+)
+def test_names_that_are_no_numbers_are_findings_and_cost_nothing_else(
+    reader: TrademateReader, entry: str, kinds: list[Kind], lost: bool
+) -> None:
+    """37, 48 and 1003 are strings in the text."""
+    _list(reader, "762=7|423=9|")
+    reading = _read(reader, "X", f"268=2|{entry}{ORDER}")
+    assert [row["kind"] for row in reading.rows] == [*kinds, Kind.ORDER]
+    assert [(each.fault, each.lost) for each in reading.faults] == [(Fault.FIX_UNKNOWN_VALUE, lost)]
+    assert (reading.rows[-1]["security_id"], reading.rows[-1]["id"]) == (NUMBER, 8)
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("W", f"262=a|48=LTN|22=8|207=BVMF|268=1|269=0|423=9|270=13|271=5|{WHEN}37=1|290=1|"),
+        ("f", "48=LTN|22=8|207=BVMF|60=20261116-13:00:00.000|326=18|"),
+        ("f", "22=8|207=BVMF|60=20261116-13:00:00.000|326=18|"),
+    ],
+)
+def test_a_message_of_an_instrument_that_is_no_number_is_a_finding(
+    reader: TrademateReader, kind: str, body: str
+) -> None:
+    reading = _read(reader, kind, body)
+    assert [each.fault for each in reading.faults] == [Fault.FIX_UNKNOWN_VALUE]
+    assert not len(reading.rows)
+    nothing = _read(reader, "W", "262=a|911=0|893=Y|268=0|")  # of a filter that matches none
+    assert (len(nothing.rows), nothing.faults) == (0, [])
+
+
 def test_a_bond_without_a_number_is_none(reader: TrademateReader) -> None:
     reading = _read(reader, "y", "146=2|55=A|22=8|207=BVMF|980=M|55=B|48=9|22=8|207=BVMF|980=A|")
     assert [(row["kind"], row["security_id"]) for row in reading.rows] == [(Kind.DEFINITION, 9)]
