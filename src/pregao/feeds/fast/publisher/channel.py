@@ -68,13 +68,13 @@ class FastPublisher:
         self.snapshots = LoopingStream(
             stream(Stream.SNAPSHOT, setup.loops), writer, paces.snapshots, snapshots.begin, now_ns
         )
+        # Called for every event and every heartbeat: no call in between.
         self.publish = self.incremental.publish
+        self.flush = self.incremental.stream.flush
+        self._streams = self.incremental.stream, self.definitions.stream, self.snapshots.stream
         self.message_counts = self.incremental.message_counts
         self._waiting: deque[int] = deque()  # instruments whose book is to come again
         self._due_ns = 0
-
-    def flush(self, now_ns: int) -> None:
-        self.incremental.flush(now_ns)
 
     def take(self) -> list[OutgoingPacket]:
         taken = self._out.copy()
@@ -98,10 +98,10 @@ class FastPublisher:
         return len(self._out)
 
     def next_timeout(self) -> int:
-        definitions, snapshots = self.definitions, self.snapshots
+        incremental, definitions, snapshots = self._streams
         due_ns = min(
-            self.incremental.stream.silent_ns, definitions.due_ns, definitions.stream.silent_ns,
-            snapshots.due_ns, snapshots.stream.silent_ns,
+            incremental.silent_ns, self.definitions.due_ns, definitions.silent_ns,
+            self.snapshots.due_ns, snapshots.silent_ns,
         )  # fmt: skip
         return min(due_ns, self._due_ns) if self._waiting else due_ns
 

@@ -106,9 +106,13 @@ class IncrementalStream:
             return
         self._counts.append(len(made))
         self.booked.add(security_id)
+        number = self._rpt_seqs.get(security_id, 0)
         for entry in made:
-            set_stream(entry, self.stream_id)
-            entry["RptSeq"] = self._rpt_seqs[security_id] = self._rpt_seqs.get(security_id, 0) + 1
+            number += 1
+            entry["RptSeq"] = number
+            if self.stream_id is not None:
+                set_stream(entry, self.stream_id)
+        self._rpt_seqs[security_id] = number
         prepared = self._writer.refresh(REFRESH, made[0]["MDEntryDate"], made)
         self.stream.add(prepared, now_ns, len(made))
 

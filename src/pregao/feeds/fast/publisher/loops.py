@@ -177,7 +177,7 @@ class SnapshotLoop:
                 made += [n.snapshot_order(each, side, at, security_id) for at, each in enumerate(orders, 1)]
                 continue
             time_ns = max((order.transact_ns for order in orders), default=0)
-            rows = whole_side(side, orders, depth)
+            rows = whole_side(orders, depth)
             made += [n.snapshot_level(row, side, at, security_id, time_ns) for at, row in enumerate(rows, 1)]
         return made
 
