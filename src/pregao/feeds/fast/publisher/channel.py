@@ -60,7 +60,7 @@ class FastPublisher:
             booked=setup.booked, listener=setup.listener, stream_id=stream_id,
         )  # fmt: skip
         self.incremental.figures.list(source.definitions())
-        definitions = DefinitionLoop(source, writer, channel, depth)
+        definitions = DefinitionLoop(source, self.incremental.lists)
         snapshots = SnapshotLoop(source, writer, self.incremental, setup.habits)
         self.definitions = LoopingStream(
             stream(Stream.DEFINITION, setup.loops), writer, paces.definitions, definitions.begin, now_ns
@@ -111,9 +111,12 @@ class FastPublisher:
             self._due_ns += self._recovery_ns
             if not self._waiting:
                 self._finish_recovery(now_ns)
-        self.incremental.stream.on_timeout(now_ns)
-        self.definitions.advance(now_ns)
-        self.snapshots.advance(now_ns)
+        incremental, definitions, snapshots = self._streams
+        incremental.on_timeout(now_ns)
+        if self.definitions.due_ns <= now_ns or definitions.silent_ns <= now_ns:
+            self.definitions.advance(now_ns)
+        if self.snapshots.due_ns <= now_ns or snapshots.silent_ns <= now_ns:
+            self.snapshots.advance(now_ns)
 
     def point(self, stream: Stream) -> SequencePoint:
         if stream is Stream.INCREMENTAL:

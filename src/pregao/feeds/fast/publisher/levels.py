@@ -89,7 +89,8 @@ def level_changes(side: Side, levels: LevelSide, depth: int, *, executed: bool) 
     wanted = levels.best(depth)
     if rows == wanted:
         return changes
-    gone = [index for index, row in enumerate(rows) if not levels.has(row.price)]
+    stays = {row.price for row in wanted}
+    gone = [index for index, row in enumerate(rows) if row.price not in stays and not levels.has(row.price)]
     swept = next((n for n, index in enumerate(gone) if index != n), len(gone)) if executed else 0
     if swept > 1:
         changes.append(LevelChange(Action.DELETE_FROM, side, swept))
