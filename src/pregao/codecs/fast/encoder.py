@@ -107,10 +107,12 @@ class _Writing:
         if not names.issuperset(fields):
             unknown = fields.keys() - names
             raise self._unfit("the template has no such field", min(map(str, unknown)))
-        return b"".join(self._instruction(each, fields.get(each.name)) for each in instructions)
+        return b"".join([self._instruction(each, fields.get(each.name)) for each in instructions])
 
     def _instruction(self, each: Instruction, value: Any) -> bytes:
         if isinstance(each, Field):
+            if value is None and each.optional and each.operator is Operator.NONE:  # most are
+                return NULL
             return self._field(each, self._raw(each, value))
         if isinstance(each, SplitDecimal):
             return self._split(each, value)

@@ -99,10 +99,15 @@ class FastPublisher:
 
     def next_timeout(self) -> int:
         incremental, definitions, snapshots = self._streams
-        due_ns = min(
-            incremental.silent_ns, self.definitions.due_ns, definitions.silent_ns,
-            self.snapshots.due_ns, snapshots.silent_ns,
-        )  # fmt: skip
+        due_ns = incremental.silent_ns  # one by one: `min` of five takes twice as long
+        if definitions.silent_ns < due_ns:
+            due_ns = definitions.silent_ns
+        if snapshots.silent_ns < due_ns:
+            due_ns = snapshots.silent_ns
+        if self.definitions.due_ns < due_ns:
+            due_ns = self.definitions.due_ns
+        if self.snapshots.due_ns < due_ns:
+            due_ns = self.snapshots.due_ns
         return min(due_ns, self._due_ns) if self._waiting else due_ns
 
     def on_timeout(self, now_ns: int) -> None:

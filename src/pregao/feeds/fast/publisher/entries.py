@@ -44,12 +44,14 @@ _CONDITIONS: Final = (
 _SUB_TYPES: Final = {TradeSubType.LEG: "1", TradeSubType.MULTI_ASSET: "3"}
 
 
+@lru_cache(maxsize=1 << 14)  # all channels tell the same ones
 def price(value: int) -> Scaled:
     """Ten-thousandths with two decimals where that is enough: the template's own exponent."""
     whole, rest = divmod(value, _HUNDRED)
     return Scaled(value, -4) if rest else Scaled(whole, -2)
 
 
+@lru_cache(maxsize=1 << 12)
 def fine_price(value: int) -> Scaled:
     """Hundred-millionths with as few decimals as they have, of two, four or eight."""
     for places in (6, 4):

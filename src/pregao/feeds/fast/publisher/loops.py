@@ -116,12 +116,14 @@ class SnapshotLoop:
         fields = {
             "LastMsgSeqNumProcessed": self._incremental.stream.next_number - 1,
             "TotNumReports": reports,
-            "MarketDepth": self._incremental.books.depth,
             "RptSeq": self._incremental.rpt_seq(security_id) or 0,
             "SecurityID": security_id,
         }
-        for entry in entries:
-            set_stream(entry, self._incremental.stream_id)
+        if self._incremental.books.depth is not None:
+            fields["MarketDepth"] = self._incremental.books.depth
+        if self._incremental.stream_id is not None:
+            for entry in entries:
+                set_stream(entry, self._incremental.stream_id)
         wide = any(is_lending(each) or "PriceDelta" in each for each in entries)
         template = WIDE_SNAPSHOT if wide else SNAPSHOT
         return self._writer.snapshot(template, fields, [n.as_snapshot(entry) for entry in entries])
