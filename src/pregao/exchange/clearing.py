@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from pregao.exchange.catalogues.rules import Catalogue, Index
 from pregao.exchange.indices import IndexState
 from pregao.exchange.market import InstrumentMarket
-from pregao.exchange.settlement import FigureDesk
+from pregao.exchange.settlement import FigureDesk, trades_of_day
 from pregao.model import events as e
 from pregao.model.instruments import Instrument, Product, SecurityType
 from pregao.model.market import (
@@ -35,6 +35,7 @@ _CALLS: Final = frozenset((State.RESERVED, State.FINAL_CLOSING_CALL))
 _FINER: Final = 10_000
 _OTHER_STREAMS: Final = {SecurityType.FUT: "X", SecurityType.OPT: "O", SecurityType.INDEXOPT: "O"}
 _Events = Iterator[e.Update]
+_Trading = tuple[int, list[e.Trade], dict[int, int]]  # of a date: trades, and what older ones add up to
 
 
 class Teller(Enum):
@@ -101,6 +102,7 @@ class Clearing:
         self.newest: dict[int, dict[str, e.Update]] = {}  # of lending and indices, by kind
         self._volumes: dict[int, int] = {}
         self._interest: dict[int, int] = {}
+        self._seen: dict[int, _Trading] = {}  # what open interest was found of
         self._volatile: dict[int, e.VolatilityPrice] = {}
         self._ids = self._turn = 0
         self._day: int | None = None
@@ -205,7 +207,15 @@ class Clearing:
 
     def _open_interest(self, now_ns: int) -> _Events:
         """Where it changed (12.2)."""
-        for security_id in self._markets:
+        for security_id, market in self._markets.items():
+            if not self._figures.has_positions(security_id):
+                continue
+            # Compared trade by trade, each with itself: much less than to add them up again.
+            settled = market.statistics.settled_net
+            trading = market.trade_date, list(trades_of_day(market)), dict(settled)
+            if self._seen.get(security_id) == trading:
+                continue
+            self._seen[security_id] = trading
             found = self._figures.open_interest(security_id, now_ns)
             if found is not None and found.size != self._interest.get(security_id):
                 self._interest[security_id] = found.size

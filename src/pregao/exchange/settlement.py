@@ -212,6 +212,10 @@ class FigureDesk:
             return None
         return book.publish(stage, now_ns, vwap=self._markets[security_id].statistics.vwap, price=price)
 
+    def has_positions(self, security_id: int) -> bool:
+        """Whether there is open interest of it."""
+        return security_id in self._positions
+
     def open_interest(self, security_id: int, now_ns: int) -> OpenInterest | None:
         positions, market = self._positions.get(security_id), self._markets[security_id]
         if positions is None:

@@ -7,6 +7,7 @@ each length. UDP checksums are 0, which on IPv4 means none: computing them costs
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
 from itertools import chain
+from math import log
 from pathlib import Path
 from random import Random
 from struct import Struct
@@ -50,6 +51,7 @@ _GROUPS: dict[tuple[Stream, Feed], tuple[str, int]] = {
 }
 LATENCY_NS = {Feed.A: 25_000, Feed.B: 40_000, Feed.C: 900_000}  # C comes from another site
 _JITTERS = 8192  # drawn once, then gone through in a circle
+_JITTER_RATE = 1 / 4_000  # a nanosecond
 _TIMES = Struct("<II")
 _LENGTHS = Struct("<II")
 _UDP = Struct(">HHHH")
@@ -77,7 +79,9 @@ class CaptureFile:
         self._to, self._port = address(group), port + channel
         self._heads: dict[int, bytes] = {}
         random = Random(f"{seed}/{channel}/{int(stream)}/{feed.name}")
-        self._jitters = [LATENCY_NS[feed] + int(random.expovariate(1 / 4_000)) for _ in range(_JITTERS)]
+        latency_ns, draw = LATENCY_NS[feed], random.random
+        # As `expovariate` draws them, without a call for each of so many.
+        self._jitters = [latency_ns + int(-log(1.0 - draw()) / _JITTER_RATE) for _ in range(_JITTERS)]
         self._all_jitters = np.array(self._jitters)
         self._jitter = 0
         self._last_ns = 0

@@ -10,7 +10,7 @@ from pregao.exchange.engine import Engine
 from pregao.feeds.publishing import Habits, Publisher, PublishingSystem
 from pregao.model import events as e
 from pregao.model.instruments import Instrument, SecurityType
-from pregao.model.market import Side
+from pregao.model.market import Side, State
 from pregao.simulator.distribution import Witness
 from pregao.simulator.line import PublishingLine
 from pregao.simulator.routing import JointRouting, Routing
@@ -135,10 +135,24 @@ def _channels_of_orders(system: PublishingSystem, venue: Exchange) -> set[int]:
 
 def desk_events(venue: Exchange, clearing: Clearing, now_ns: int) -> Iterator[tuple[Teller, e.Event]]:
     """What there is to tell now, by whom."""
-    markets, state = venue.engine.floor.markets, venue.engine.trading_state
-    states = {security_id: state(security_id) for security_id in markets}
-    date = max(market.trade_date for market in markets.values())
-    yield from clearing.events(now_ns, date, states)
+    date = max(market.trade_date for market in venue.engine.floor.markets.values())
+    yield from clearing.events(now_ns, date, _States(venue.engine))
+
+
+class _States(Mapping[int, State]):
+    """Of the instruments that trade, each found when it is asked for: mostly one that is open is enough."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._markets, self._state = engine.floor.markets, engine.trading_state
+
+    def __getitem__(self, security_id: int) -> State:
+        return self._state(security_id)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._markets)
+
+    def __len__(self) -> int:
+        return len(self._markets)
 
 
 def _tell(books: ChannelBooks, event: e.Event, now_ns: int) -> None:

@@ -55,6 +55,7 @@ class Driver:
             *lines,
             *(line.standby for line in lines if line.standby is not None),
         ]
+        self._uncounted = [line for line in self._ticking if line not in self._counted]
         self._checkpoint_events = checkpoint_events
         self._script: list[Task] = []
         self._next = 0
@@ -95,8 +96,10 @@ class Driver:
                 self._trade(command, now_ns)
                 sent += 1
             self.advance(each.end_ns)
-            for line in self._ticking:
+            for line in self._counted:  # their messages say how many commands come next
                 line.flush()
+            for line in self._uncounted:
+                line.settle()
             if self.watch is not None:
                 self.watch(self.messages)
 

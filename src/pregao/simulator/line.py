@@ -245,22 +245,31 @@ class PublishingLine:
     def _count_units(self, packets: list[OutgoingPacket]) -> None:
         """Where messages are the units: each has a number, and places are those of its entries."""
         versions, numbers, counts = self._sent
-        for packet in packets:
-            self.messages += packet.messages
-            for number, entries in enumerate(packet.units, packet.number):
-                versions.append(packet.version)
-                numbers.append(number)
-                counts.append(entries)
+        for _, _, _, _, version, number, messages, units in packets:
+            if not messages:  # nothing but heartbeats and resets
+                continue
+            self.messages += messages
+            versions.extend(repeat(version, len(units)))
+            numbers.extend(range(number, number + len(units)))
+            counts.extend(units)
 
     def flush(self) -> None:
         """What was told leaves, at the time it was to be sent."""
         self.publisher.flush(self.instant_ns)
         self.deliver()
 
+    def settle(self) -> None:
+        """The same, but packets that few others go with wait for more."""
+        self.publisher.flush(self.instant_ns)
+        self._deliver_many()
+
     def tick(self, send_ns: int) -> None:
         """Time has passed: loops and heartbeats."""
         self.publisher.flush(self.instant_ns)
         self.publisher.on_timeout(send_ns)
+        self._deliver_many()
+
+    def _deliver_many(self) -> None:
         if not self._can_wait or self.publisher.waiting >= _ENOUGH:
             self.deliver()
 

@@ -176,7 +176,7 @@ class ChannelBooks:
         self.channel = channel
         self.now_ns = 0  # set by whoever has the clock
         self._markets, self._surveillance = engine.floor.markets, desk.surveillance
-        self._channels_of = routing.channels_of
+        self._channels_of, self._channels = routing.channels_of, routing.by_id
         self._groups = [group for group in catalogue.groups if channel in routing.of_group(group.key)]
         self._figures: dict[int, dict[tuple[type, bool], Figure]] = {}
         self._phase_ns: dict[tuple[str, str], int] = {}
@@ -245,8 +245,12 @@ class ChannelBooks:
         )
 
     def _own_markets(self) -> list[InstrumentMarket]:
-        channel, channels_of = self.channel, self._channels_of
-        return [market for market in self._markets.values() if channel in channels_of(market.instrument)]
+        channel, known, channels_of = self.channel, self._channels, self._channels_of
+        return [
+            market
+            for security_id, market in self._markets.items()
+            if channel in (known.get(security_id) or channels_of(market.instrument))
+        ]
 
     def _statistics(self, market: InstrumentMarket) -> list[Update]:
         security_id, now_ns = market.security_id, self.now_ns

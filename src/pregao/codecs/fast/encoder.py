@@ -52,6 +52,7 @@ class FastMessageEncoder:
     def __init__(self, templates: Templates, *, reset_each_message: bool = True) -> None:
         self.templates = templates
         self._reset_each = reset_each_message
+        self._names: dict[int, frozenset[str]] = {}  # by the address of instructions, which the file keeps
         self.reset()
 
     def reset(self) -> None:
@@ -68,6 +69,12 @@ class FastMessageEncoder:
             return writing.segment(found, fields)
         except _UnfitError as unfit:
             raise EncodeError(unfit.reason, message=found.name, field=unfit.path) from None
+
+    def names_of(self, instructions: tuple[Instruction, ...]) -> frozenset[str]:
+        known = self._names.get(id(instructions))
+        if known is None:
+            known = self._names[id(instructions)] = frozenset(each.name for each in instructions)
+        return known
 
     def _find(self, template: int | str) -> Template:
         known = self.templates
@@ -96,13 +103,16 @@ class _Writing:
         return write_map(bits) + head + body
 
     def _instructions(self, instructions: tuple[Instruction, ...], fields: Values) -> bytes:
-        unknown = fields.keys() - {each.name for each in instructions}
-        if unknown:
+        names = self._encoder.names_of(instructions)
+        if not names.issuperset(fields):
+            unknown = fields.keys() - names
             raise self._unfit("the template has no such field", min(map(str, unknown)))
-        return b"".join(self._instruction(each, fields.get(each.name)) for each in instructions)
+        return b"".join([self._instruction(each, fields.get(each.name)) for each in instructions])
 
     def _instruction(self, each: Instruction, value: Any) -> bytes:
         if isinstance(each, Field):
+            if value is None and each.optional and each.operator is Operator.NONE:  # most are
+                return NULL
             return self._field(each, self._raw(each, value))
         if isinstance(each, SplitDecimal):
             return self._split(each, value)

@@ -4,7 +4,10 @@ An entry is the place of its shape in the table, then its values in the order in
 then the exponents of its decimals. A text is one word:
 
     up to 7 characters    their number from bit 56 on, and the characters
-    up to 18 digits       the number, less one, as a negative; longer texts go the plain way
+    up to 17 digits       their number from bit 57 on, and the number they are; all as a negative, less one
+    19 digits             the number they are, which is more than any of the first kind
+
+Other texts go the plain way.
 """
 
 from typing import Final
@@ -26,5 +29,8 @@ STATE_BYTES: Final = 16
 
 LENGTH_SHIFT: Final = 56
 SHORT_TEXT: Final = 7
-LONG_TEXT: Final = 18
+LONG_TEXT: Final = 17
+DIGITS_SHIFT: Final = 57
+LONGEST_TEXT: Final = 19
+LONGEST_LEAST: Final = 10**18
 WIDEST: Final = 1 << 61  # of what deltas are taken, and of integers: the difference of two has 64 bits

@@ -162,6 +162,11 @@ def _word(text: str) -> int:
             _words.clear()
         word = _words[text] = size << t.LENGTH_SHIFT | int.from_bytes(text.encode("ascii"), "big")
         return word
-    if size > t.LONG_TEXT or text[0] == "0" or not text.isdecimal():
+    if size > t.LONGEST_TEXT or not text.isdecimal():
         raise ValueError(text)
-    return -int(text) - 1
+    number = int(text)
+    if size <= t.LONG_TEXT:
+        return -(size << t.DIGITS_SHIFT | number) - 1
+    if size < t.LONGEST_TEXT or number < t.LONGEST_LEAST:
+        raise ValueError(text)
+    return number

@@ -8,7 +8,7 @@ key and namespace are told apart once, when the file is read.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 NO_SLOT = -1
 
@@ -29,16 +29,19 @@ class FastType(IntEnum):
 
     @property
     def is_signed(self) -> bool:
-        return self in (FastType.INT32, FastType.INT64)
+        return self is FastType.INT32 or self is FastType.INT64
 
     @property
     def minimum(self) -> int:
-        return {FastType.INT32: -(1 << 31), FastType.INT64: -(1 << 63)}.get(self, 0)
+        return _MINIMA[self]
 
     @property
     def maximum(self) -> int:
-        tops = {FastType.INT32: 31, FastType.UINT32: 32, FastType.INT64: 63}
-        return (1 << tops.get(self, 64)) - 1
+        return _MAXIMA[self]
+
+
+_MINIMA: Final = (-(1 << 31), 0, -(1 << 63), 0, 0, 0, 0, 0)
+_MAXIMA: Final = tuple((1 << bits) - 1 for bits in (31, 32, 63, 64, 64, 64, 64, 64))
 
 
 class Operator(IntEnum):

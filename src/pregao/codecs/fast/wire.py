@@ -193,12 +193,28 @@ def _number(data: bytes, sign: int) -> int:
     return value
 
 
-# Dates, times, ids and sizes come again and again.
-@lru_cache(maxsize=1 << 15)
 def write_unsigned(value: int) -> bytes:
-    return _stopped(value, max(1, -(-value.bit_length() // 7)))
+    """Small ones at once: most are numbers of messages, which never come again."""
+    if value < 1 << 7:
+        return _SINGLE[value]
+    if value < 1 << 14:
+        return bytes((value >> 7, value & 0x7F | STOP))
+    if value < 1 << 21:
+        return bytes((value >> 14, value >> 7 & 0x7F, value & 0x7F | STOP))
+    return _long_unsigned(value)
 
 
+def _long_unsigned(value: int) -> bytes:
+    """Times, dates and ids that follow each other begin alike."""
+    return _groups(value >> 14) + bytes((value >> 7 & 0x7F, value & 0x7F | STOP))
+
+
+@lru_cache(maxsize=1 << 13)
+def _groups(value: int) -> bytes:
+    return bytes([value >> shift & 0x7F for shift in range((value.bit_length() - 1) // 7 * 7, -1, -7)])
+
+
+# Sizes and differences of prices come again and again.
 @lru_cache(maxsize=1 << 15)
 def write_signed(value: int) -> bytes:
     bits = (value if value >= 0 else ~value).bit_length() + 1
@@ -208,12 +224,7 @@ def write_signed(value: int) -> bytes:
 def _stopped(value: int, size: int) -> bytes:
     if size == 1:
         return _SINGLE[value & 0x7F]
-    data = bytearray(size)
-    for index in range(size - 1, -1, -1):
-        data[index] = value & 0x7F
-        value >>= 7
-    data[-1] |= STOP
-    return bytes(data)
+    return bytes([value >> shift & 0x7F for shift in range(7 * size - 7, 0, -7)]) + _SINGLE[value & 0x7F]
 
 
 NULL = bytes((STOP,))

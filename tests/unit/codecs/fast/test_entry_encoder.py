@@ -13,7 +13,8 @@ from pregao.model.errors import EncodeError
 
 TEMPLATES = load_builtin_templates()
 TEXTS = (
-    "", "0", "E", "R K", "J", "1234567", "12345678", "01234567", "9" * 18, "1" * 19, "not a number", "\0a",
+    "", "0", "E", "R K", "J", "1234567", "12345678", "01234567", "12345678901234567", "0" * 17, "9" * 18,
+    "4611690416473899027", "1" * 19, "9" * 19, "0" * 19, "not a number", "\0a",
 )  # fmt: skip
 MANTISSAS = (
     0,

@@ -25,12 +25,11 @@ def write_number(out, at, value, signed):
 @kernel
 def write_text(out, at, word):
     """A text that is a word (`entry_tables`); -1: one whose first byte says something else."""
-    if word < 0:
-        value, size = -word - 1, 0
-        rest = value
-        while rest:
-            rest //= 10
-            size += 1
+    if word < 0 or word >= t.LONGEST_LEAST:
+        value, size = word, t.LONGEST_TEXT
+        if word < 0:
+            word = -word - 1
+            value, size = word & ((1 << t.DIGITS_SHIFT) - 1), word >> t.DIGITS_SHIFT
         for index in range(size - 1, -1, -1):
             store_8(out, at + index, 48 + value % 10)
             value //= 10

@@ -60,7 +60,7 @@ class FastPublisher:
             booked=setup.booked, listener=setup.listener, stream_id=stream_id,
         )  # fmt: skip
         self.incremental.figures.list(source.definitions())
-        definitions = DefinitionLoop(source, writer, channel, depth)
+        definitions = DefinitionLoop(source, self.incremental.lists)
         snapshots = SnapshotLoop(source, writer, self.incremental, setup.habits)
         self.definitions = LoopingStream(
             stream(Stream.DEFINITION, setup.loops), writer, paces.definitions, definitions.begin, now_ns
@@ -68,13 +68,13 @@ class FastPublisher:
         self.snapshots = LoopingStream(
             stream(Stream.SNAPSHOT, setup.loops), writer, paces.snapshots, snapshots.begin, now_ns
         )
+        # Called for every event and every heartbeat: no call in between.
         self.publish = self.incremental.publish
+        self.flush = self.incremental.stream.flush
+        self._streams = self.incremental.stream, self.definitions.stream, self.snapshots.stream
         self.message_counts = self.incremental.message_counts
         self._waiting: deque[int] = deque()  # instruments whose book is to come again
         self._due_ns = 0
-
-    def flush(self, now_ns: int) -> None:
-        self.incremental.flush(now_ns)
 
     def take(self) -> list[OutgoingPacket]:
         taken = self._out.copy()
@@ -98,11 +98,16 @@ class FastPublisher:
         return len(self._out)
 
     def next_timeout(self) -> int:
-        definitions, snapshots = self.definitions, self.snapshots
-        due_ns = min(
-            self.incremental.stream.silent_ns, definitions.due_ns, definitions.stream.silent_ns,
-            snapshots.due_ns, snapshots.stream.silent_ns,
-        )  # fmt: skip
+        incremental, definitions, snapshots = self._streams
+        due_ns = incremental.silent_ns  # one by one: `min` of five takes twice as long
+        if definitions.silent_ns < due_ns:
+            due_ns = definitions.silent_ns
+        if snapshots.silent_ns < due_ns:
+            due_ns = snapshots.silent_ns
+        if self.definitions.due_ns < due_ns:
+            due_ns = self.definitions.due_ns
+        if self.snapshots.due_ns < due_ns:
+            due_ns = self.snapshots.due_ns
         return min(due_ns, self._due_ns) if self._waiting else due_ns
 
     def on_timeout(self, now_ns: int) -> None:
@@ -111,9 +116,12 @@ class FastPublisher:
             self._due_ns += self._recovery_ns
             if not self._waiting:
                 self._finish_recovery(now_ns)
-        self.incremental.stream.on_timeout(now_ns)
-        self.definitions.advance(now_ns)
-        self.snapshots.advance(now_ns)
+        incremental, definitions, snapshots = self._streams
+        incremental.on_timeout(now_ns)
+        if self.definitions.due_ns <= now_ns or definitions.silent_ns <= now_ns:
+            self.definitions.advance(now_ns)
+        if self.snapshots.due_ns <= now_ns or snapshots.silent_ns <= now_ns:
+            self.snapshots.advance(now_ns)
 
     def point(self, stream: Stream) -> SequencePoint:
         if stream is Stream.INCREMENTAL:

@@ -13,7 +13,10 @@ from pregao.model.streams import Feed, Stream
 
 MAX_DATAGRAM: Final = 1_420
 LAST_VERSION: Final = 65_534
-_ROOM: Final = MAX_DATAGRAM - HEADER.size
+_HEADER_SIZE: Final = HEADER.size
+_ROOM: Final = MAX_DATAGRAM - _HEADER_SIZE
+NO_UNITS: Final = (0,)  # a heartbeat, or the rest of a message in chunks
+_new_tuple: Final = tuple.__new__
 
 
 class MessageStream:
@@ -51,7 +54,7 @@ class MessageStream:
         self.next_number = number + 1
         if self.kept is not None:
             self.kept.append(SentMessage(number, message, now_ns))
-        size = HEADER.size + len(message)
+        size = _HEADER_SIZE + len(message)
         if self._parts and self._size + size > MAX_DATAGRAM:
             self.flush(now_ns)
         if size > MAX_DATAGRAM:
@@ -84,18 +87,17 @@ class MessageStream:
         if self._parts:
             self.flush(now_ns)
         if now_ns >= self.silent_ns:
-            self.add(self._heartbeat, now_ns, 0)
-            self.flush(now_ns)
+            number = self.next_number
+            message = self._heartbeat.numbered(number, now_ns)
+            self.next_number = number + 1
+            if self.kept is not None:
+                self.kept.append(SentMessage(number, message, now_ns))
+            self._send(HEADER.pack(number, 1, 1, len(message)) + message, number, NO_UNITS, now_ns)
 
     def _send(self, payload: bytes, number: int, units: tuple[int, ...], now_ns: int) -> None:
         # Heartbeats and resets have no entries and count as no message.
         messages = len(units) - units.count(0)
-        self.out.append(
-            OutgoingPacket(
-                self._stream, self._feeds, payload, now_ns, self.version, number, messages, units or NO_UNITS
-            )
-        )
+        # As OutgoingPacket(…) does, which takes twice as long to get there.
+        sent = (self._stream, self._feeds, payload, now_ns, self.version, number, messages, units or NO_UNITS)
+        self.out.append(_new_tuple(OutgoingPacket, sent))
         self.silent_ns = now_ns + self._heartbeat_ns
-
-
-NO_UNITS: Final = (0,)  # the rest of a message in chunks

@@ -8,22 +8,21 @@
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any, Final
 
 from pregao.feeds.fast.publisher import entries as n
 from pregao.feeds.fast.publisher.books import PublishedBooks
 from pregao.feeds.fast.publisher.datagrams import MessageStream
 from pregao.feeds.fast.publisher.desks import STATISTICS, is_lending, set_stream
-from pregao.feeds.fast.publisher.listings import instrument_entry, news_fields, status_fields
-from pregao.feeds.fast.publisher.writing import LIST, MessageWriter
+from pregao.feeds.fast.publisher.listings import news_fields, status_fields
+from pregao.feeds.fast.publisher.lists import InstrumentLists
+from pregao.feeds.fast.publisher.writing import MessageWriter
 from pregao.feeds.publishers import TradeFigures
 from pregao.feeds.publishing import NOT_SENT, Listener
 from pregao.model import events as e
 from pregao.model.market import Action, DefinitionAction
 
 MOST_ENTRIES: Final = 900  # of a message: an event of more goes on in another
-LISTED: Final = 12  # instruments of a message
 REFRESH: Final = 145
 LENDING_REFRESH: Final = 150
 VOLATILITY_REFRESH: Final = 10_150
@@ -31,10 +30,10 @@ RESET_REFRESH: Final = 81
 STATUS: Final = 142
 NEWS: Final = 143
 _BOOK: Final = (e.OrderUpdate, e.SideDeleted)
-_NUMBERED: Final = (e.PhaseChanged, e.StateChanged, e.Definition, e.News, e.ChannelWasReset)
+_APART: Final = frozenset((e.PhaseChanged, e.StateChanged, e.Definition, e.News, e.ChannelWasReset))
 # What takes several rows from the top at once: executions, and phases and states that end orders (9.4; script
 # B2.8, B2.11).
-_SWEEPING: Final = (e.Trade, e.ExecutionSummary, e.PhaseChanged, e.StateChanged)
+_SWEEPING: Final = frozenset((e.Trade, e.ExecutionSummary, e.PhaseChanged, e.StateChanged))
 
 
 class IncrementalStream:
@@ -57,7 +56,8 @@ class IncrementalStream:
         self.muted: set[int] = set()  # book updates of these are not told: their book comes whole
         self.figures = TradeFigures()
         self.tells_last_trades = False  # at a week's start; after a bust only 7, 8 and 9 come (13.4)
-        self._channel, self._writer, self._listener = channel, writer, listener
+        self.lists = InstrumentLists(writer, channel, books.depth)
+        self._writer, self._listener = writer, listener
         self._rpt_seqs: dict[int, int] = dict(rpt_seqs or {})
         self.stream_id = stream_id
         self._instant_ns = 0
@@ -82,20 +82,38 @@ class IncrementalStream:
         self._counts = []
         if len(updates) == 1 and type(updates[0]) is e.OrderUpdate:
             self._send_order(updates[0], now_ns)
+        elif len(updates) == 1 and type(updates[0]) in STATISTICS:
+            self._send_statistic(updates[0], now_ns)
         else:
-            sweeps = any(isinstance(update, _SWEEPING) for update in updates)
-            for run, apart in _runs(updates):
-                if apart:
-                    self._send_apart(run, now_ns)
-                else:
-                    self._send_refresh(run, now_ns, sweeps=sweeps)
+            self._send_updates(updates, now_ns)
         if self._listener is not None:
             self._listener(event, now_ns)
 
     def flush(self, now_ns: int) -> None:
         self.stream.flush(now_ns)
 
+    def _send_updates(self, updates: Sequence[e.Update], now_ns: int) -> None:
+        kinds = {*map(type, updates)}
+        sweeps = not _SWEEPING.isdisjoint(kinds)
+        if _APART.isdisjoint(kinds):
+            self._send_refresh(updates, now_ns, sweeps=sweeps)
+            return
+        for run, apart in _runs(updates):
+            if apart:
+                self._send_apart(run, now_ns)
+            else:
+                self._send_refresh(run, now_ns, sweeps=sweeps)
+
     # 35=X
+
+    def _send_statistic(self, update: e.Update, now_ns: int) -> None:
+        """What one entry says by itself, and nothing happened besides."""
+        self.figures.observe(update)
+        entry = STATISTICS[type(update)](update)
+        set_stream(entry, self.stream_id)
+        self._number(entry)
+        self._counts.append(1)
+        self._refresh([entry], now_ns)
 
     def _send_order(self, update: e.OrderUpdate, now_ns: int) -> None:
         """Most of the traffic: the shortest way."""
@@ -106,9 +124,13 @@ class IncrementalStream:
             return
         self._counts.append(len(made))
         self.booked.add(security_id)
+        number = self._rpt_seqs.get(security_id, 0)
         for entry in made:
-            set_stream(entry, self.stream_id)
-            entry["RptSeq"] = self._rpt_seqs[security_id] = self._rpt_seqs.get(security_id, 0) + 1
+            number += 1
+            entry["RptSeq"] = number
+            if self.stream_id is not None:
+                set_stream(entry, self.stream_id)
+        self._rpt_seqs[security_id] = number
         prepared = self._writer.refresh(REFRESH, made[0]["MDEntryDate"], made)
         self.stream.add(prepared, now_ns, len(made))
 
@@ -197,19 +219,8 @@ class IncrementalStream:
         self._counts += [1] * len(updates)
 
     def _list(self, definitions: Sequence[e.Definition], now_ns: int) -> None:
-        """Several instruments a message; 393 is how many there are in all, 893 the last (5.2.5)."""
-        left = iter(definitions)
-        total, listed = len(definitions), 0
-        while some := list(islice(left, LISTED)):
-            listed += len(some)
-            made = [
-                instrument_entry(each.instrument, each.action, self._channel, self.books.depth)
-                for each in some
-            ]
-            fields = {
-                "TotNoRelatedSym": total, "LastFragment": "Y" if listed == total else "N", "RelatedSym": made,
-            }  # fmt: skip
-            self._send(LIST, fields, now_ns, len(some))
+        for prepared, count in self.lists.messages(definitions):
+            self.stream.add(prepared, now_ns, count)
         for each in definitions:
             if each.action is DefinitionAction.DELETE:
                 self._forget_instrument(each.instrument.security_id)
@@ -219,8 +230,8 @@ class IncrementalStream:
         self.booked.discard(security_id)
         self.books.forget(security_id)
 
-    def _send(self, template: int, fields: Mapping[str, Any], now_ns: int, entries: int = 1) -> None:
-        self.stream.add(self._writer.prepared(template, fields), now_ns, entries)
+    def _send(self, template: int, fields: Mapping[str, Any], now_ns: int) -> None:
+        self.stream.add(self._writer.prepared(template, fields), now_ns)
 
 
 def _runs(updates: Sequence[e.Update]) -> Iterator[tuple[Sequence[e.Update], bool]]:
@@ -228,14 +239,14 @@ def _runs(updates: Sequence[e.Update]) -> Iterator[tuple[Sequence[e.Update], boo
     start = 0
     for index in range(1, len(updates) + 1):
         if index == len(updates) or not _together(updates[index - 1], updates[index]):
-            yield updates[start:index], isinstance(updates[start], _NUMBERED)
+            yield updates[start:index], type(updates[start]) in _APART
             start = index
 
 
 def _together(one: e.Update, other: e.Update) -> bool:
     if isinstance(one, e.Definition) and isinstance(other, e.Definition):
         return True
-    return not isinstance(one, _NUMBERED) and not isinstance(other, _NUMBERED)
+    return type(one) not in _APART and type(other) not in _APART
 
 
 def _channel_reset(time_ns: int) -> Mapping[str, Any]:

@@ -7,11 +7,14 @@ what is told of an event is the way from the rows before it to those after it.
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from pregao.feeds.publishing import BookOrder
 from pregao.model.market import Action, Side
 
+_price: Final = attrgetter("price")
 _UNPRICED: Final = -(1 << 62)  # orders without price stand first (9.1)
 
 
@@ -86,7 +89,8 @@ def level_changes(side: Side, levels: LevelSide, depth: int, *, executed: bool) 
     wanted = levels.best(depth)
     if rows == wanted:
         return changes
-    gone = [index for index, row in enumerate(rows) if not levels.has(row.price)]
+    stays = {row.price for row in wanted}
+    gone = [index for index, row in enumerate(rows) if row.price not in stays and not levels.has(row.price)]
     swept = next((n for n, index in enumerate(gone) if index != n), len(gone)) if executed else 0
     if swept > 1:
         changes.append(LevelChange(Action.DELETE_FROM, side, swept))
@@ -122,8 +126,13 @@ def top_changes(side: Side, levels: LevelSide, *, executed: bool) -> list[LevelC
     return [LevelChange(Action.DELETE_FROM if executed else Action.DELETE, side, 1)]
 
 
-def whole_side(side: Side, orders: Sequence[BookOrder], depth: int) -> list[Row]:
-    """The best levels of orders in priority."""
-    levels = LevelSide(side)
-    levels.set(orders)
-    return levels.best(depth)
+def whole_side(orders: Sequence[BookOrder], depth: int) -> list[Row]:
+    """The best levels of orders in priority: those of one price follow each other, and lower ones than are
+    wanted are not looked at."""
+    rows: list[Row] = []
+    for price, same in groupby(orders, key=_price):
+        if len(rows) == depth:
+            break
+        sizes = [order.size for order in same]
+        rows.append(Row(price, sum(sizes), len(sizes)))
+    return rows

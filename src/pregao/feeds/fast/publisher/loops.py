@@ -6,20 +6,18 @@ moment (369). One of which nothing was ever told has none, and is empty (5.1.2).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from operator import is_
-from typing import Any, Final
+from typing import Final
 
 from pregao.feeds.fast.publisher import entries as n
 from pregao.feeds.fast.publisher.datagrams import MessageStream
 from pregao.feeds.fast.publisher.desks import STATISTICS, is_lending, set_stream
-from pregao.feeds.fast.publisher.incremental import LISTED, IncrementalStream
+from pregao.feeds.fast.publisher.incremental import IncrementalStream
 from pregao.feeds.fast.publisher.levels import whole_side
-from pregao.feeds.fast.publisher.listings import instrument_entry
-from pregao.feeds.fast.publisher.writing import LIST, MessageWriter, Prepared
+from pregao.feeds.fast.publisher.lists import InstrumentLists
+from pregao.feeds.fast.publisher.writing import MessageWriter, Prepared
 from pregao.feeds.publishers import PacedLoop
 from pregao.feeds.publishing import BookSource, Habits, InstrumentBook, LoopPace
 from pregao.model import events as e
-from pregao.model.instruments import Instrument
 from pregao.model.market import DefinitionAction, Session, Side, StateEvent
 
 SNAPSHOT: Final = 147
@@ -72,36 +70,12 @@ class LoopingStream(PacedLoop[Prepared]):
 
 
 class DefinitionLoop:
-    def __init__(self, source: BookSource, writer: MessageWriter, channel: int, depth: int | None) -> None:
-        self._source, self._writer, self._channel, self._depth = source, writer, channel, depth
-        # Definitions hardly change, and encoding them takes long.
-        self._kept: dict[tuple[int, ...], tuple[Sequence[Instrument], int, Prepared]] = {}
+    def __init__(self, source: BookSource, lists: InstrumentLists) -> None:
+        self._source, self._lists = source, lists
 
     def begin(self) -> Loop | None:
-        instruments = list(self._source.definitions())
-        return self._messages(instruments) if instruments else None
-
-    def _messages(self, instruments: Sequence[Instrument]) -> Loop:
-        total, before = len(instruments), self._kept
-        self._kept = {}
-        for first in range(0, total, LISTED):
-            some = instruments[first : first + LISTED]
-            key = tuple(each.security_id for each in some)
-            known = before.get(key)
-            if known is None or known[1] != total or not all(map(is_, known[0], some)):
-                last = first + LISTED >= total
-                known = some, total, self._writer.prepared(LIST, self._fields(some, total, last=last))
-            self._kept[key] = known
-            yield known[2]
-
-    def _fields(self, some: Sequence[Instrument], total: int, *, last: bool) -> Mapping[str, Any]:
-        return {
-            "TotNoRelatedSym": total,
-            "LastFragment": "Y" if last else "N",
-            "RelatedSym": [
-                instrument_entry(each, DefinitionAction.ADD, self._channel, self._depth) for each in some
-            ],
-        }
+        listed = [e.Definition(each, DefinitionAction.ADD) for each in self._source.definitions()]
+        return (prepared for prepared, _ in self._lists.messages(listed)) if listed else None
 
 
 class SnapshotLoop:
@@ -142,12 +116,14 @@ class SnapshotLoop:
         fields = {
             "LastMsgSeqNumProcessed": self._incremental.stream.next_number - 1,
             "TotNumReports": reports,
-            "MarketDepth": self._incremental.books.depth,
             "RptSeq": self._incremental.rpt_seq(security_id) or 0,
             "SecurityID": security_id,
         }
-        for entry in entries:
-            set_stream(entry, self._incremental.stream_id)
+        if self._incremental.books.depth is not None:
+            fields["MarketDepth"] = self._incremental.books.depth
+        if self._incremental.stream_id is not None:
+            for entry in entries:
+                set_stream(entry, self._incremental.stream_id)
         wide = any(is_lending(each) or "PriceDelta" in each for each in entries)
         template = WIDE_SNAPSHOT if wide else SNAPSHOT
         return self._writer.snapshot(template, fields, [n.as_snapshot(entry) for entry in entries])
@@ -177,7 +153,7 @@ class SnapshotLoop:
                 made += [n.snapshot_order(each, side, at, security_id) for at, each in enumerate(orders, 1)]
                 continue
             time_ns = max((order.transact_ns for order in orders), default=0)
-            rows = whole_side(side, orders, depth)
+            rows = whole_side(orders, depth)
             made += [n.snapshot_level(row, side, at, security_id, time_ns) for at, row in enumerate(rows, 1)]
         return made
 

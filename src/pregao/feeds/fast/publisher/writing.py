@@ -16,6 +16,7 @@ LIST: Final = 149
 SNAPSHOTS: Final = (147, 10_147)
 ENTRIES: Final = "MDEntries"
 _LONGEST_HEAD: Final = 32
+_new_tuple: Final = tuple.__new__
 
 
 class Prepared(NamedTuple):
@@ -51,7 +52,7 @@ class MessageWriter:
             each: KernelEntryEncoder(templates.by_id[each].name, _front(templates.by_id[each]))
             for each in SNAPSHOTS
         }
-        self._heads: dict[tuple[int, int], Prepared] = {}
+        self._heads: dict[int, tuple[int, Prepared]] = {}  # with the date that they have
         self.heartbeat = self.prepared(HEARTBEAT, {})
         self.sequence_reset = self.prepared(SEQUENCE_RESET, {"NewSeqNo": 1})  # 5.2.8
 
@@ -71,11 +72,14 @@ class MessageWriter:
         encoded = self._entries[template].encode(entries)
         if encoded is None:
             return self.prepared(template, {"TradeDate": trade_date, ENTRIES: entries})
-        head = self._heads.get((template, trade_date))
-        if head is None:
-            head = self.prepared(template, {"TradeDate": trade_date, ENTRIES: []})
-            self._heads = {(template, trade_date): head}
-        return _with_entries(head, len(entries), encoded)
+        date, head = self._heads.get(template) or (None, self.heartbeat)
+        if date != trade_date:
+            empty = self.prepared(template, {"TradeDate": trade_date, ENTRIES: []})
+            # A message with no entries ends with their number, one byte.
+            head = empty._replace(tail=empty.tail[:-1])
+            self._heads[template] = trade_date, head
+        tail = head.tail + write_unsigned(len(entries)) + encoded
+        return _new_tuple(Prepared, (head.head, tail, head.text_time))
 
     def snapshot(self, template: int, fields: Mapping[str, Any], entries: list[dict[str, Any]]) -> Prepared:
         """35=W."""
@@ -94,12 +98,6 @@ def _front(template: Template) -> Sequence:
     whole = template.instructions[-1]
     assert isinstance(whole, Sequence)
     return Sequence("front", "", whole.length, template.instructions[:-1])
-
-
-def _with_entries(empty: Prepared, count: int, encoded: bytes) -> Prepared:
-    """A message with no entries ends with their number, one byte."""
-    tail = b"".join((empty.tail[:-1], write_unsigned(count), encoded))
-    return Prepared(empty.head, tail, empty.text_time)
 
 
 def _stop(data: bytes, start: int) -> int:
