@@ -37,6 +37,15 @@ def test_books_of_which_nothing_is_known_are_not_complete(
     assert dict(report.summary.lines)["books never told whole"] == "100 % (2 of 2)"
 
 
+def test_captures_that_begin_at_midday_are_complete_with_snapshots(
+    midday_captures: dict[str, Path], tmp_path: Path
+) -> None:
+    """A snapshot makes a day better known, not worse."""
+    report = report_of(tmp_path, midday_captures, "a", "b", "definitions", "snapshots")
+    assert report.summary.verdict[:2] == ("good", "Complete:")
+    assert dict(report.summary.lines)["books never told whole"] == "0"
+
+
 def test_a_loop_that_told_the_books_is_a_loop(midday_captures: dict[str, Path], tmp_path: Path) -> None:
     """Of the snapshots only the first loop: the books begin with it, and nothing is left to compare."""
     lake = tmp_path / "whole" / "lake"

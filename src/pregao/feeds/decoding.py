@@ -274,6 +274,7 @@ class FramedSystem(Protocol):
 
 @runtime_checkable
 class ColumnSystem(Protocol):
-    def columns(self, schema: Any = None, rows: int | None = None) -> ColumnReader: ...
+    def columns(self, schema: Any = None, rows: int | None = None, only: str = "") -> ColumnReader:
+        """`only`: the one table that is wanted; other messages need not be decoded."""
 
     def vocabulary(self, version: int) -> Vocabulary: ...

@@ -17,7 +17,7 @@ from pregao.lake.plan.fingerprints import CarriedBooks, UnitInput, together
 from pregao.lake.plan.index import FileIndex
 from pregao.lake.plan.scan import ScanSettings, scan_capture
 from pregao.lake.plan.sessions import scan_sessions, session_slice
-from pregao.lake.plan.slicing import FROM_FIRST, Slice, cut_unit, share_out
+from pregao.lake.plan.slicing import Slice, cut_unit, share_out
 from pregao.lake.plan.unit_plan import PLAN, UnitPlan
 from pregao.lake.plan.units import LakeUnit
 from pregao.lake.runners import Runner, described, may_pass
@@ -109,11 +109,7 @@ def plan_work(
     made = cut_unit(unit, planned.loops, indexes, slices)
     if not planned.loops:
         made = share_out(made[0], unit, slices)
-    for slice_ in made:
-        slice_.symbols, slice_.groups = planned.symbols, planned.groups
-        slice_.scales = planned.scales
-        if slice_.start == FROM_FIRST:
-            slice_.begin_with(begins)
+    planned.equip(made)
     return UnitWork(planned, made)
 
 

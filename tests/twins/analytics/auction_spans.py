@@ -31,7 +31,8 @@ def auction_spans(states: DataFrame, instruments: DataFrame, interesting: DataFr
     followed = _effective(_timeline(states, instruments, interesting))
     by_time = Window.partitionBy(*INSTRUMENT).orderBy(*PLACE, "is_own")
     next_ns = F.lead("ts_event").over(by_time)
-    settled = followed.withColumn("next_ns", next_ns).where(~F.col("next_ns").eqNullSafe(F.col("ts_event")))
+    followed = followed.withColumn("is_last", ~next_ns.eqNullSafe(F.col("ts_event")))
+    settled = _with_ends(followed, by_time).where(F.col("is_last"))
     before = F.coalesce(F.lag("in_auction").over(by_time), F.lit(False))
     starts = F.col("in_auction") & ~before
     numbered = settled.withColumn("span", F.sum(F.when(starts, 1).otherwise(0)).over(by_time))
@@ -76,7 +77,6 @@ def _effective(timeline: DataFrame) -> DataFrame:
             "is_open": F.coalesce(F.col("own"), F.col("phase")) == "OPEN",
             "is_closing": F.coalesce(F.col("own"), F.col("phase")) == "FINAL_CLOSING_CALL",
             "is_alone": F.col("own").isNotNull(),
-            "is_in_force": F.col("is_own") == F.col("own").isNotNull(),
         }
     )
 
@@ -91,6 +91,21 @@ def _own_after() -> Column:
     return F.when(event.eqNullSafe("LEAVES_GROUP") | ~follows, state)
 
 
+def _with_ends(rows: DataFrame, by_time: WindowSpec) -> DataFrame:
+    """The end that was told last at each moment by what is in force then: the instrument itself, once it has
+    left its group, or the group. `tells`: whether one was told, be it none: as 0 or null."""
+    earlier = by_time.rowsBetween(Window.unboundedPreceding, -1)
+    moment = F.coalesce(F.sum(F.col("is_last").cast("int")).over(earlier), F.lit(0))
+    rows = rows.withColumn("moment", moment)
+    at_once = Window.partitionBy(*INSTRUMENT, "moment").orderBy(*PLACE, "is_own")
+    at_once = at_once.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    end = F.struct(F.nullif(F.col("ts_ends"), F.lit(0)).alias("ns"))
+    own = F.last(F.when(F.col("is_own"), end), ignorenulls=True).over(at_once)
+    of_group = F.last(F.when(~F.col("is_own"), end), ignorenulls=True).over(at_once)
+    told = F.when(F.col("own").isNotNull(), own).otherwise(of_group)
+    return rows.withColumns({"tells": F.col("in_auction") & told.isNotNull(), "ends": told["ns"]})
+
+
 def _with_history(rows: DataFrame, by_time: WindowSpec) -> DataFrame:
     """Whether it was open before in this session, and whether a row prolongs its auction."""
     session = F.coalesce(F.last("session", ignorenulls=True).over(by_time), F.lit("REGULAR"))
@@ -99,12 +114,11 @@ def _with_history(rows: DataFrame, by_time: WindowSpec) -> DataFrame:
     earlier = earlier.rowsBetween(Window.unboundedPreceding, -1)
     in_span = Window.partitionBy(*SPAN).orderBy(*PLACE, "is_own")
     in_span = in_span.rowsBetween(Window.unboundedPreceding, -1)
-    # No end time is told as 0 or null; it is no end that could be passed.
-    tells = F.col("in_auction") & F.col("is_in_force")
-    rows = rows.withColumn("ends", F.when(tells, F.nullif(F.col("ts_ends"), F.lit(0))))
+    tells = F.col("tells")
+    rows = rows.withColumn("ends", F.when(tells, F.col("ends")))
     had_end = F.last(F.when(tells, F.col("ends").isNotNull()), ignorenulls=True).over(in_span)
     is_later = F.col("ends") > F.max("ends").over(in_span)
-    is_open_ended = tells & F.col("is_own") & F.col("ends").isNull() & had_end
+    is_open_ended = tells & F.col("is_alone") & F.col("ends").isNull() & had_end
     return rows.withColumns(
         {
             "was_open": F.coalesce(F.max("is_open").over(earlier), F.lit(False)),

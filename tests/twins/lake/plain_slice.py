@@ -25,7 +25,7 @@ from pregao.lake.slices.loops import LoadedLoop
 from pregao.lake.tables.analytics import Quality
 from pregao.model.market import Phase, Side, State, StateEvent
 from pregao.model.rows import FIRST_SPECIAL, NULL, ROW, Flag, Kind, Rows
-from pregao.recovery.instruments import NEVER, BookStatus, Decision, Mark, decide
+from pregao.recovery.instruments import NEVER, NO_REPORT, BookStatus, Decision, Mark, decide
 from tests.twins.lake.plain_days import go_on, stored_by
 from tests.twins.lake.plain_parts import Emitted, Instrument, Quote, Sample, Told, order_of
 from tests.twins.row_updates import update_of
@@ -223,9 +223,13 @@ class PlainSlice:
         self._emit(row, Kind.CHANNEL_RESET, int(Quality.AFTER_GAP))
 
     def _delete(self, row: Any) -> None:
-        number = self._numbers.get(int(row["security_id"]))
-        if chr(row["action"]) == "D" and number is not None:
-            self.known.begin_again(number)
+        if chr(row["action"]) != "D":
+            return
+        number = self.number(int(row["security_id"]))
+        if row["at"] > self.known.covered[number]:
+            self._healed(number, int(row["at"]), "deleted")
+            self.known.add(number)  # as nobody is
+            self.known.last[number] = NO_REPORT
             self.instruments[number].own = 0
             if any(self.instruments[number].book.orders(side) for side in Side):
                 self._emit(_emptying(row), Kind.EMPTY_BOOK, self.doubt(number, book=True))
@@ -415,7 +419,11 @@ class PlainSlice:
             self.instruments[number].load(loaded.orders(row))
             self.instruments[number].settle()
             self.known.settle(number, int(loop.places[row]), int(loop.rpt_seqs[row]), statistics=True)
+            self._go_on(number, int(loop.places[row]))
             self.instruments[number].own = self._own_in(facts.get(security_id, []))
+        for security_id in self._deleted_by(loop.begun):
+            if security_id not in loop.security_ids:
+                self.known.last[self.number(security_id)] = NO_REPORT
         self.known.covered[UNHEARD] = 0
         self._phases = {int(row["id"]): int(row["type"]) for row in facts.get(None, [])}
         self._filled = True
@@ -439,6 +447,7 @@ class PlainSlice:
     def _absent(self, place: int, loaded: LoadedLoop) -> None:
         """Who is not in a list that leaves out nobody has an empty book."""
         listed = {self.number(security_id) for security_id in loaded.loop.security_ids.tolist()}
+        gone = {self.number(security_id) for security_id in self._deleted_by(place)}
         for number in range(len(self.instruments)):
             if number in listed or self.known.covered[number] > place:
                 continue
@@ -453,7 +462,22 @@ class PlainSlice:
                 self._replace(number, place, loaded.orders(0)[:0], 0)
             self._healed(number, place, "absent from a snapshot loop")
             self.known.empty(np.array([number]), place)
+            if number in gone:
+                self.known.last[number] = NO_REPORT
             self.instruments[number].own = 0
+
+    def _deleted_by(self, place: int) -> list[int]:
+        """Ids that were deleted: should one come again, nobody knows which rptSeq it goes on with, unless an
+        EmptyBook has started it again."""
+        return [
+            int(each)
+            for each, since, until in zip(*self.slice.deleted, strict=True)
+            if since <= place < until
+        ]
+
+    def _go_on(self, number: int, place: int) -> None:
+        if self.known.last[number] == 0 and self.instruments[number].security_id in self._deleted_by(place):
+            self.known.last[number] = NO_REPORT
 
     def _told(self, place: int, loaded: LoadedLoop, row: int) -> None:
         loop, known = loaded.loop, self.known
@@ -470,7 +494,7 @@ class PlainSlice:
                 self._find_hole(number, place)
             word = "unknown" if not known.once[number] & BOOK_ONCE else "equal" if same else "healed"
             self._count_in(loop.number, word, place)
-        elif same and int(known.last[number]) == rpt_seq:
+        elif same and int(known.last[number]) in (-1, rpt_seq):
             self._count_in(loop.number, "matches", place)
         elif known.once[number] & BOOK_ONCE:
             self._mismatch(number, place, loop.number)
@@ -483,6 +507,7 @@ class PlainSlice:
             facts = self._facts[loop.number].get(int(loop.security_ids[row]), [])
             self.instruments[number].own = self._own_in(facts)
         known.settle(number, place, rpt_seq, statistics=not alone or loop.is_anchor)
+        self._go_on(number, place)
 
     def _tell_facts(self, place: int, loop: Any, security_id: int, rpt_seq: int) -> None:
         """What was never known is told by its first snapshot, behind the packet of its place."""

@@ -12,7 +12,7 @@ the plain chain of `codecs.pcap` and, when it holds a datagram, decoded by the s
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -213,6 +213,14 @@ class _Decoding:
         self._findings, self._first_packet = [], self._runs.next_number
         work.skipped[:] = 0
         self._storage.clear()
+
+
+def with_only(schema: Schema, table: str) -> Schema:
+    """The schema with the message that a table is of, or that its group is of: messages of all other
+    templates are passed over, not decoded."""
+    message = table.partition(".")[0]
+    chosen = tuple(each for each in schema.messages if each.name == message)
+    return replace(schema, messages=chosen, _views={})
 
 
 def _bytes_of(data: memoryview) -> Bytes:

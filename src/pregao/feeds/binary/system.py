@@ -6,7 +6,7 @@ from typing import Final
 
 from pregao.codecs.sbe import SbeMessage, SbeMessageDecoder, SbeMessageEncoder, Schema, load_builtin_schema
 from pregao.codecs.sbe.layout import BlockLayout, ValueKind
-from pregao.feeds.binary.columns import DEFAULT_ROWS, BinaryColumnDecoder
+from pregao.feeds.binary.columns import DEFAULT_ROWS, BinaryColumnDecoder, with_only
 from pregao.feeds.binary.decoding import BinaryDecoding
 from pregao.feeds.binary.headers import PacketHeaders, PacketInspector
 from pregao.feeds.binary.identity import IDENTITY
@@ -156,8 +156,11 @@ class BinaryUmdf(BinaryDecoding):
     def live_kernels(self) -> tuple[Kernel, ...]:
         return read_headers, read_rows
 
-    def columns(self, schema: Schema | None = None, rows: int | None = None) -> BinaryColumnDecoder:
-        return BinaryColumnDecoder(schema or self.schema, rows or DEFAULT_ROWS)
+    def columns(
+        self, schema: Schema | None = None, rows: int | None = None, only: str = ""
+    ) -> BinaryColumnDecoder:
+        chosen = schema or self.schema
+        return BinaryColumnDecoder(with_only(chosen, only) if only else chosen, rows or DEFAULT_ROWS)
 
     def vocabulary(self, version: int) -> Vocabulary:
         return vocabulary(self.schema, version)

@@ -72,24 +72,37 @@ WITH interesting AS (
                 AND NOT coalesce(phase IN ('PAUSE', 'CLOSE', 'FORBIDDEN'), false), false) AS in_auction,
         coalesce(own, phase) = 'OPEN' AS is_open,
         coalesce(own, phase) = 'FINAL_CLOSING_CALL' AS is_closing,
-        own IS NOT NULL AS is_alone, is_own = (own IS NOT NULL) AS is_in_force,
-        lead(ts_event) OVER ({_BY_TIME}) AS next_ns
+        own IS NOT NULL AS is_alone,
+        lead(ts_event) OVER ({_BY_TIME}) IS DISTINCT FROM ts_event AS ends_moment
     FROM with_own
+), moments AS (
+    SELECT *, coalesce(sum(ends_moment::INTEGER) OVER ({_BY_TIME} {_BEFORE}), 0) AS moment FROM effective
+), with_ends AS (
+    -- The end that is in force: an instrument may leave its group right before the group changes, or after.
+    SELECT *, CASE WHEN in_auction THEN last_value(
+            CASE WHEN is_own THEN struct_pack(ns := nullif(ts_ends, 0)) END IGNORE NULLS) OVER told END
+            AS own_ends,
+        CASE WHEN in_auction THEN last_value(
+            CASE WHEN NOT is_own THEN struct_pack(ns := nullif(ts_ends, 0)) END IGNORE NULLS) OVER told END
+            AS group_ends
+    FROM moments
+    WINDOW told AS (PARTITION BY security_id, symbol, moment ORDER BY {IN_ORDER}, is_own
+        ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
 ), settled AS (
     -- What is told at one moment counts together.
     SELECT *, in_auction AND NOT coalesce(lag(in_auction) OVER ({_BY_TIME}), false) AS starts
-    FROM effective WHERE next_ns IS DISTINCT FROM ts_event
+    FROM with_ends WHERE ends_moment
 ), numbered AS (
     SELECT *, sum(starts::INTEGER) OVER ({_BY_TIME}) AS span, row_number() OVER ({_BY_TIME}) AS number,
         coalesce(last_value(session IGNORE NULLS) OVER ({_BY_TIME}), 'REGULAR') AS in_session,
-        CASE WHEN in_auction AND is_in_force THEN struct_pack(ns := nullif(ts_ends, 0)) END AS ends
+        CASE WHEN is_alone THEN own_ends ELSE group_ends END AS ends
     FROM settled
 ), with_history AS (
     SELECT *,
         coalesce(bool_or(is_open) OVER (
             PARTITION BY security_id, symbol, in_session ORDER BY number {_BEFORE}), false) AS was_open,
         coalesce(CASE WHEN ends.ns IS NOT NULL THEN ends.ns > max(ends.ns) OVER told_before
-            WHEN is_own AND ends IS NOT NULL
+            WHEN is_alone AND ends IS NOT NULL
             THEN (last_value(ends IGNORE NULLS) OVER told_before).ns IS NOT NULL END, false) AS prolongs
     FROM numbered
     WINDOW told_before AS (PARTITION BY security_id, symbol, span ORDER BY number {_BEFORE})

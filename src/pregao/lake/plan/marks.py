@@ -19,6 +19,7 @@ from pregao.model.rows import Kind, Rows
 from pregao.model.streams import Feed, Stream
 
 _NOWHERE: Final = -1
+_NEVER: Final = (1 << 63) - 1
 _SECOND_NS: Final = 1_000_000_000
 _MARKED: Final = (Kind.PHASE, Kind.CHANNEL_RESET, Kind.EMPTY_BOOK, Kind.SEQUENCE_RESET, Kind.DEFINITION)
 
@@ -226,6 +227,42 @@ def symbols(told: Iterable[Version]) -> Symbols:
         if not known or known[-1][1] != version.instrument.symbol:
             known.append((version.from_ns, version.instrument.symbol))
     return found
+
+
+class Deleted(NamedTuple):
+    """Instruments that were deleted on the incremental stream, each from that place on until an EmptyBook.
+    Should one be listed again, its rptSeq goes on (7.4.1), and no snapshot or silence says from where."""
+
+    ids: Array
+    since: Array
+    until: Array
+
+    def at(self, place: int) -> Array:
+        """Ids of those that were deleted by then."""
+        found: Array = np.unique(self.ids[(self.since <= place) & (place < self.until)])
+        return found
+
+    def has(self, security_id: int, place: int) -> bool:
+        mine = self.ids == security_id
+        return bool((mine & (self.since <= place) & (place < self.until)).any())
+
+
+def deleted(definitions: Iterable[Defined], marks: Array) -> Deleted:
+    """As a unit has them: keys are places."""
+    emptied: dict[int, list[tuple[int, int]]] = {}
+    for mark in marks[marks["kind"] == Kind.EMPTY_BOOK]:
+        emptied.setdefault(int(mark["security_id"]), []).append((int(mark["key"]), int(mark["index"])))
+    spans = set()
+    for told in definitions:
+        if told.action is DefinitionAction.DELETE and told.key >= 0:
+            each, place = told.instrument.security_id, (told.key, told.index)
+            later = [at for at, index in emptied.get(each, []) if (at, index) > place]
+            spans.add((each, told.key, min(later, default=_NEVER)))
+    columns = np.array(sorted(spans), np.int64).reshape(-1, 3).T
+    return Deleted(*np.ascontiguousarray(columns))
+
+
+NONE_DELETED: Final = deleted((), np.zeros(0, MARK))
 
 
 def groups(told: Iterable[Version]) -> Groups:

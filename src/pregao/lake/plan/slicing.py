@@ -16,7 +16,7 @@ from pregao.lake.plan.anchors import Loop
 from pregao.lake.plan.captures import CaptureLayout
 from pregao.lake.plan.fingerprints import CarriedBooks
 from pregao.lake.plan.index import Array, FileIndex, StreamIndex
-from pregao.lake.plan.marks import Groups
+from pregao.lake.plan.marks import NONE_DELETED, Deleted, Groups
 from pregao.lake.plan.scales import NO_SCALES
 from pregao.lake.plan.units import LakeUnit, UnitStream
 from pregao.lake.tables.table import UnitKey
@@ -80,6 +80,7 @@ class Slice:
     is_last: bool
     symbols: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
     groups: Groups = field(default_factory=lambda: Groups(np.zeros(0, np.int64), np.zeros(0, np.int64)))
+    deleted: Deleted = NONE_DELETED
     one_clock: bool = False
     begins: CarriedBooks | None = None  # the books of the day before
     shard: int = 0

@@ -27,9 +27,20 @@ from pregao.lake.plan.index import (
     StreamIndex,
     UnknownSeen,
 )
-from pregao.lake.plan.marks import Groups, Symbols, Version, assemble, groups, symbols, versions
+from pregao.lake.plan.marks import (
+    NONE_DELETED,
+    Deleted,
+    Groups,
+    Symbols,
+    Version,
+    assemble,
+    deleted,
+    groups,
+    symbols,
+    versions,
+)
 from pregao.lake.plan.scales import NO_SCALES, scales
-from pregao.lake.plan.slicing import TO_LAST
+from pregao.lake.plan.slicing import FROM_FIRST, TO_LAST, Slice
 from pregao.lake.plan.units import LakeUnit
 from pregao.lake.store.files import DataFile, write_file
 from pregao.lake.store.location import Location
@@ -53,6 +64,7 @@ class UnitPlan:
     inputs: list[UnitInput]
     damage: list[InputFinding]
     scales: Array = field(default_factory=lambda: NO_SCALES)
+    deleted: Deleted = NONE_DELETED
     begins: CarriedBooks | None = None  # the books of the day before
 
     @classmethod
@@ -82,7 +94,8 @@ class UnitPlan:
         damage += unknown_findings(unit, indexes) + _joined_findings(unit)
         inputs = [UnitInput.of(indexes[number]) for number in files]
         loops, scaled = find_loops(unit), scales(told, load_tabled_system(unit.system))
-        return cls(unit, loops, told, symbols(told), groups(told), inputs, damage, scaled)
+        gone = deleted(unit.definitions, unit.marks)
+        return cls(unit, loops, told, symbols(told), groups(told), inputs, damage, scaled, gone)
 
     @property
     def key(self) -> UnitKey:
@@ -91,7 +104,15 @@ class UnitPlan:
     @property
     def arrays(self) -> tuple[Array, ...]:
         """What slices share, beside symbols and loops."""
-        return (*self.groups, self.scales)
+        return (*self.groups, self.scales, *self.deleted)
+
+    def equip(self, slices: Iterable[Slice]) -> None:
+        """With what all slices of the unit share, and the first of them with the books of the day before."""
+        for slice_ in slices:
+            slice_.symbols, slice_.groups = self.symbols, self.groups
+            slice_.scales, slice_.deleted = self.scales, self.deleted
+            if slice_.start == FROM_FIRST:
+                slice_.begin_with(self.begins)
 
     @property
     def start(self) -> Start:

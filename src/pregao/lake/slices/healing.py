@@ -19,7 +19,7 @@ from pregao.lake.slices.made_rows import FROM_SNAPSHOT, RowMaker, make_empty
 from pregao.lake.slices.stored import CarriedOver
 from pregao.model.market import Side
 from pregao.model.rows import ROW, Kind, Rows
-from pregao.recovery.instruments import BookStatus, Mark
+from pregao.recovery.instruments import NO_REPORT, BookStatus, Mark
 
 if TYPE_CHECKING:
     from pregao.lake.slices.machine import SliceMachine
@@ -48,7 +48,11 @@ class Healing:
         self._known.empty(np.array([UNHEARD]), loop.begun)
         numbers = np.ascontiguousarray(self._machine.numbers(loop.security_ids), np.int64)
         self._store.load_books(numbers, loaded.addresses, np.ascontiguousarray(loaded.counts, np.int64))
+        gone = self._deleted(loop.begun, numbers)
         self._known.settle_all(numbers, loop.places, loop.rpt_seqs)
+        self._known.last[gone] = NO_REPORT
+        for row in np.flatnonzero(loop.rpt_seqs == 0).tolist():
+            self._tell_no_report(int(numbers[row]), int(loop.places[row]))
         self._known.covered[UNHEARD] = 0
         self._machine.states.begin_with(loaded, numbers)
         self._store.settle()
@@ -86,6 +90,7 @@ class Healing:
     def absent(self, place: int, loaded: LoadedLoop) -> None:
         """Who is not in the list of an anchor has an empty book."""
         listed, known = self._machine.numbers(loaded.loop.security_ids), self._known
+        gone = self._deleted(place, listed)
         others = known.instruments(np.setdiff1d(np.arange(known.count), listed))
         others = others[known.covered[others] <= place]
         for number in others.tolist():
@@ -98,7 +103,15 @@ class Healing:
                 self._replace(number, place, np.zeros(0, ROW), 0)
             self.healed(number, place, "absent from a snapshot loop")
         known.empty(others, place)
+        known.last[np.intersect1d(gone, others)] = NO_REPORT
         self._machine.states.absent(others)
+
+    def _deleted(self, place: int, listed: Array) -> Array:
+        """Numbers of those that were deleted by then and are not listed: rptSeq of whoever comes again goes
+        on (7.4.1)."""
+        slice_ = self._machine.slice
+        ids = slice_.deleted.at(place)
+        return np.setdiff1d(self._machine.numbers(ids[ids % slice_.shards == slice_.shard]), listed)
 
     def _went_overnight(self, number: int) -> bool:
         """It was there when the day before ended, and nothing of this day is of it."""
@@ -124,6 +137,13 @@ class Healing:
         if known.statistics[number] != _CLEAN and (not alone or loop.is_anchor):
             self._machine.states.told(number, loaded.facts(row))
         known.settle(number, place, rpt_seq, statistics=not alone or loop.is_anchor)
+        if not rpt_seq:
+            self._tell_no_report(number, place)
+
+    def _tell_no_report(self, number: int, place: int) -> None:
+        """A snapshot tells no rptSeq: of an instrument that was deleted it goes on all the same."""
+        if self._machine.slice.deleted.has(self._store.security_id(number), place):
+            self._known.last[number] = NO_REPORT
 
     def _tell_facts(self, number: int, place: int, loaded: LoadedLoop, row: int) -> None:
         """Statistics, bands and the state of an instrument of which nothing was known: no message will tell
@@ -143,7 +163,7 @@ class Healing:
     def _judge(self, number: int, place: int, loop: int, rpt_seq: int, *, same: bool) -> None:
         known, emits = self._known, self._machine.emits(place)
         if known.book[number] == _CLEAN:
-            follows = int(known.last[number]) == rpt_seq
+            follows = int(known.last[number]) in (rpt_seq, NO_REPORT)
             if same and follows:
                 if emits:
                     self._findings.count(loop, "matches")

@@ -142,8 +142,9 @@ class KnownInstruments:
         sync["marks"][numbers] = np.where(rpt_seqs != 0, np.uint8(Mark.REPORTED), np.uint8(0))
 
     def begin_again(self, number: int) -> None:
-        """It was deleted: should its id come again, it is somebody new."""
+        """It was deleted: should its id come again, it is somebody new, whose rptSeq goes on (7.4.1)."""
         self.sync[number] = self.sync[UNHEARD]
+        self.last[number] = NO_REPORT
 
     def empty(self, numbers: Array, place: int) -> None:
         """Absent from an anchor: there is nothing to know (6.3)."""

@@ -341,9 +341,10 @@ class SliceMachine:
                 # Books are empty now, and then told again one by one (6.5.12).
                 lake["number"], lake["quality"] = 0, int(Quality.AFTER_GAP)
                 self.buffers_append(at, rows)
-        elif row["action"] == DefinitionAction.DELETE:
-            number = self.store.number(int(row["security_id"]))
-            if number is not None:
+        elif row["action"] == DefinitionAction.DELETE and self.slice.has(int(row["security_id"])):
+            number = self.number(int(row["security_id"]))
+            if at > self.known.covered[number]:
+                self.healing.healed(number, at, "deleted")
                 self.known.begin_again(number)
                 self.states.absent(np.array([number]))
                 self.healing.deleted(number, row)

@@ -101,9 +101,10 @@ class TableReader:
 
     def __init__(self, request: SourceRequest, rows: int | None = None) -> None:
         self._request = request
-        self._reader = load_columns(request.system).columns(request.load_schema(), rows or request.rows)
-        tables = self._reader.tables()
-        if request.message not in tables:
+        system, schema = load_columns(request.system), request.load_schema()
+        self._reader = system.columns(schema, rows or request.rows, only=request.message)
+        if request.message not in self._reader.tables():
+            tables = system.columns(schema, 1).tables()
             reason = f"there is no table {request.message!r}; there are {', '.join(sorted(tables))}"
             raise ConfigurationError(reason, key="message")
 

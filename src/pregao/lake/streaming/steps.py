@@ -14,7 +14,7 @@ from pregao.lake.plan.fingerprints import (
 )
 from pregao.lake.plan.index import FileIndex
 from pregao.lake.plan.marks import Symbols
-from pregao.lake.plan.slicing import FROM_FIRST, TO_LAST, Slice, anchor_before, cut_between, piece_starts
+from pregao.lake.plan.slicing import TO_LAST, Slice, anchor_before, cut_between, piece_starts
 from pregao.lake.plan.unit_plan import PLAN, UnitPlan
 from pregao.lake.state import UNIT_LABEL
 from pregao.lake.store.files import DataFile
@@ -116,11 +116,8 @@ def _slices(
     for start, end in pairwise([state.end, *ends]):
         first = state.next_number + len(slices)
         slices += cut_between(unit, loops, indexes, start, end, first_number=first)
+    planned.equip(slices)
     for slice_ in slices:
-        slice_.symbols, slice_.groups = planned.symbols, planned.groups
-        slice_.scales = planned.scales
-        if slice_.start == FROM_FIRST:
-            slice_.begin_with(planned.begins)
         slice_.feeds = {
             feed: [part for part in parts if part.layout.pieces] for feed, parts in slice_.feeds.items()
         }

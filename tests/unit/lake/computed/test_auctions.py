@@ -114,6 +114,21 @@ def test_uncross_path_and_what_is_left(made: Any) -> None:
     ]
 
 
+def test_who_leaves_its_group_before_the_group_opens_is_extended(compute: Compute) -> None:
+    """What is told at one moment counts together, in whatever order: 1 leaves its group in the message before
+    the group's own, 2 in the one after it."""
+    states = [
+        group(10, "PRE_OPEN", ts_ends=at(20), seq_num=1),
+        own(20, "RESERVED", "LEAVES_GROUP", ts_ends=at(30), seq_num=2),
+        group(20, "OPEN", seq_num=3),
+        own(20, "RESERVED", "LEAVES_GROUP", ts_ends=at(30), seq_num=4, **VALE),
+        own(30, "OPEN", "REJOINS_GROUP", seq_num=5), own(30, "OPEN", "REJOINS_GROUP", seq_num=6, **VALE),
+    ]  # fmt: skip
+    made = compute(states=states, instruments=INSTRUMENTS)["auctions"]
+    rows = found(made, "security_id", "ts_start", "ts_end", "extensions", by="security_id,ts_start")
+    assert rows == [(1, at(10), at(30), 1), (2, at(10), at(30), 1)]
+
+
 def test_an_end_at_random_has_no_time(compute: Compute) -> None:
     """1 is extended to a time, then to a random end, which has none. 2 loses its time when its group opens,
     and gets another. 3 never had a time, and is told again. 4 goes on while its group changes phase."""

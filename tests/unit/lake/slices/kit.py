@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from pregao.lake.plan.anchors import find_loops
-from pregao.lake.plan.marks import groups, versions
+from pregao.lake.plan.marks import deleted, groups, versions
 from pregao.lake.plan.scan import ScanSettings, scan_capture
 from pregao.lake.plan.slicing import Slice, cut_unit
 from pregao.lake.plan.units import find_units
@@ -23,7 +23,7 @@ def slices_of(captures: Iterable[Path], wanted: int = 3) -> Iterator[Slice]:
     for unit in find_units(indexes):
         told = groups(versions(unit.definitions))
         for slice_ in cut_unit(unit, find_loops(unit), indexes, wanted):
-            slice_.groups = told
+            slice_.groups, slice_.deleted = told, deleted(unit.definitions, unit.marks)
             yield slice_
 
 

@@ -43,6 +43,7 @@ DAYS = {
     "version17": {"version": 17, "faults": ""},
     "resets16": {"version": 16, "faults": RESETS},
     "resets8": {"version": 8, "faults": RESETS},
+    "listed again": {"version": 16, "faults": "both=6x2", "relistings": 60, "messages": 2_000},
     "told in parts": {"version": 16, "faults": f"{RESETS},loss=1%", "habits": Habits(1)},
 }
 WEEKS = {  # two days each; the second has loops where it says so
@@ -58,7 +59,7 @@ SHORT = 255  # rows that are read at once, the least that can be
 def slices(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Slice]:
     settings = DAYS[request.param]
     folder = tmp_path_factory.mktemp(request.param)
-    days = make_days(folder, seed=17, messages=900, **settings)
+    days = make_days(folder, **{"seed": 17, "messages": 900} | settings)
     return list(slices_of(sorted(path for day in days for path in day.glob("*.pcap"))))
 
 

@@ -10,6 +10,8 @@ import pytest
 
 from pregao.captures.decode import CaptureDecoder
 from pregao.captures.runs import parts_of
+from pregao.feeds.registry import load_columns
+from pregao.io.captures import open_capture
 from pregao.lake.source import messages
 from pregao.lake.source import messages as tables
 from pregao.lake.source.reader import captures_of, request_of
@@ -78,6 +80,36 @@ def test_tables_have_the_same_options(folder: Path) -> None:
     before, after = columns(end=str(middle)), columns(start=str(middle))
     assert len(before) + len(after) == len(everything)
     assert all(row["ts_recv_ns"] < middle for row in before)
+
+
+def test_a_table_is_decoded_without_all_others(folder: Path) -> None:
+    """Of a message or of a group of it: the rows are those of a decoder of everything, which has each of them
+    in memory."""
+    path, system = str(folder / "everything.pcap"), load_columns("binary")
+    whole = system.columns()
+    counted = dict.fromkeys(whole.tables(), 0)
+    with open_capture(path) as source:
+        for batch in whole.batches(source.windows()):
+            for name in counted:
+                rows = batch.with_lineage(name)
+                counted[name] += 0 if rows is None else rows.num_rows
+    told = [name for name, count in counted.items() if count]
+    assert len(told) > 20
+    for name in told:
+        only = system.columns(only=name)
+        message = name.partition(".")[0]
+        assert {each.partition(".")[0] for each in only.tables()} == {message}
+        assert only.empty(name).schema == whole.empty(name).schema
+        with open_capture(path) as source, open_capture(path) as again:
+            ours = [_rows_of(batch.with_lineage(name)) for batch in only.batches(source.windows())]
+            theirs = [_rows_of(batch.with_lineage(name)) for batch in whole.batches(again.windows())]
+        assert list(chain(*ours)) == list(chain(*theirs)), name
+    with pytest.raises(ConfigurationError, match=r"there are .*Order_MBO_50"):
+        tables.TableReader(request_of({"path": path, "message": "Nonsense_9"}))
+
+
+def _rows_of(rows: Any) -> list[Row]:
+    return [] if rows is None else rows.to_pylist()
 
 
 def test_files_of_other_channels_and_later_times_are_no_partitions(folder: Path, tmp_path: Path) -> None:
