@@ -162,7 +162,7 @@ def _teller(place: str) -> str:
 # A list that only shrinks.
 NAMED_TWICE = {
     "CancelOrder", "ChangeOrder", "ChangeState", "ConnectWanted", "DisconnectWanted", "HeartbeatReceived",
-    "RejectReason", "SetBand", "SnapshotLoop", "Subscription",
+    "RejectReason", "SetBand",
 }  # fmt: skip
 
 

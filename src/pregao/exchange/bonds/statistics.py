@@ -14,7 +14,7 @@ from pregao.model.market import Action, PriceKind, Session
 from pregao.model.updates import ExecutionStatistics, HighPrice, LowPrice, OpeningPrice, Trade
 
 _EPOCH = date(1970, 1, 1)
-Told = OpeningPrice | HighPrice | LowPrice | ExecutionStatistics
+Figure = OpeningPrice | HighPrice | LowPrice | ExecutionStatistics
 
 
 def trade_money(bond: Bond, price: int, size: int, fixings: Fixings, par: dict[str, Decimal]) -> int:
@@ -60,13 +60,13 @@ class BondStatistics:
     booked_size: int = 0
     booked_total: int = 0  # price times size
 
-    def add(self, trade: Trade, paid: int) -> list[Told]:
+    def add(self, trade: Trade, paid: int) -> list[Figure]:
         before = self.opening, self.high, self.low
         self.trades[trade.trade_id] = counted = CountedTrade(trade, paid)
         self._count(counted)
-        return self._told(before, trade.trade_date, trade.transact_ns)
+        return self._changed(before, trade.trade_date, trade.transact_ns)
 
-    def remove(self, trade_id: int, now_ns: int) -> list[Told]:
+    def remove(self, trade_id: int, now_ns: int) -> list[Figure]:
         """All others are counted again: which of them was the highest is not kept."""
         before = self.opening, self.high, self.low
         gone = self.trades.pop(trade_id)
@@ -74,7 +74,7 @@ class BondStatistics:
         self.opening = self.high = self.low = self.last = None
         for counted in self.trades.values():
             self._count(counted)
-        return self._told(before, gone.trade.trade_date, now_ns)
+        return self._changed(before, gone.trade.trade_date, now_ns)
 
     @property
     def average(self) -> int | None:
@@ -102,26 +102,26 @@ class BondStatistics:
         self.low = trade.price if self.low is None else min(self.low, trade.price)
         self.last = trade.price
 
-    def _told(
+    def _changed(
         self, before: tuple[int | None, int | None, int | None], trade_date: int, now_ns: int
-    ) -> list[Told]:
+    ) -> list[Figure]:
         security_id, net = self.bond.instrument.security_id, self.net_change_fine
-        told: list[Told] = []
+        changes: list[Figure] = []
         opening, high, low = before
         if self.opening != opening:
             action, price = _change(opening, self.opening)
-            told.append(OpeningPrice(security_id, price, net, trade_date, now_ns, action=action))
+            changes.append(OpeningPrice(security_id, price, net, trade_date, now_ns, action=action))
         if self.high != high:
             action, price = _change(high, self.high)
-            told.append(HighPrice(security_id, price, trade_date, now_ns, action))
+            changes.append(HighPrice(security_id, price, trade_date, now_ns, action))
         if self.low != low:
             action, price = _change(low, self.low)
-            told.append(LowPrice(security_id, price, trade_date, now_ns, action))
+            changes.append(LowPrice(security_id, price, trade_date, now_ns, action))
         figures = ExecutionStatistics(
             security_id, Session.REGULAR, trade_date, self.volume, self.average, net, len(self.trades),
             now_ns, self.money,
         )  # fmt: skip
-        return [*told, figures]
+        return [*changes, figures]
 
 
 def _change(before: int | None, after: int | None) -> tuple[Action, int]:

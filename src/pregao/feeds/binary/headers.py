@@ -183,14 +183,15 @@ class _KnownContent:
 
     def _add_groups(self, message: BlockLayout) -> None:
         for group in message.groups:
-            told = group.dimension
-            if not group.present or told is None:
+            dimension = group.dimension
+            if not group.present or dimension is None:
                 continue
             if group.groups or group.data:
-                return  # how long its entries are is not told by their block alone
+                return  # how long its entries are is not said by their block alone
             self._groups.append((
-                told.size, told.block_length_offset, told.block_length.size, told.num_in_group_offset,
-                told.num_in_group.size, *self._add(group, f"{message.name}.{group.name}"),
+                dimension.size, dimension.block_length_offset, dimension.block_length.size,
+                dimension.num_in_group_offset, dimension.num_in_group.size,
+                *self._add(group, f"{message.name}.{group.name}"),
             ))  # fmt: skip
 
     def take(self, met: int) -> list[UnknownContent]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from pregao.codecs.fix import Encoder, FixMessage
 from pregao.codecs.fix.bodies import Body, EncodedEntries, JoinedBody
 from pregao.feeds.fix.bulletins import ENTRIES
-from pregao.feeds.fix.subscribers import Matcher, Subscriber, Subscription
+from pregao.feeds.fix.subscribers import ClientSubscription, Matcher, Subscriber
 from pregao.feeds.serving import Permissions, SessionLimits
 from pregao.model.errors import PregaoError
 from pregao.model.instruments import Instrument
@@ -136,7 +136,7 @@ def open_subscription(
     allowed = permitted(found, instruments, subscriber.permissions)
     if found and not allowed:
         raise RefusedRequestError(RejectReason.NOT_PERMITTED)
-    subscriber.market_data[request_id] = Subscription(wanted, set(allowed), by_level)
+    subscriber.market_data[request_id] = ClientSubscription(wanted, set(allowed), by_level)
     return allowed
 
 

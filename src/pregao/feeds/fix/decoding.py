@@ -155,8 +155,8 @@ class FixDecoder:
 
     def symbols(self, message: WireMessage) -> list[tuple[int, str]]:
         entries = (message.fields or {}).get("NoRelatedSym") or ()
-        told = ((each.get("SecurityID"), each.get("Symbol")) for each in entries)
-        return [(number, symbol) for number, symbol in told if isinstance(number, int) and symbol]
+        listed = ((each.get("SecurityID"), each.get("Symbol")) for each in entries)
+        return [(number, symbol) for number, symbol in listed if isinstance(number, int) and symbol]
 
     def security_ids(self, message: WireMessage) -> set[int]:
         fields = message.fields or {}
@@ -224,15 +224,15 @@ class FixTagger:
 
 
 def _renamed(fields: Mapping[str, Any]) -> dict[str, Any]:
-    told: dict[str, Any] = {}
+    renamed: dict[str, Any] = {}
     for name, value in fields.items():
         if isinstance(value, list):
-            told[_GROUPS.get(name, name)] = [_renamed(each) for each in value]
+            renamed[_GROUPS.get(name, name)] = [_renamed(each) for each in value]
         elif name in _NUMBERS and isinstance(value, str) and value.isdecimal():
-            told[name] = int(value)
+            renamed[name] = int(value)
         else:
-            told[name] = value
-    return told
+            renamed[name] = value
+    return renamed
 
 
 class FixDecoding:

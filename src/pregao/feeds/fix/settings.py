@@ -7,7 +7,7 @@ primary = "127.0.0.1:9700"
 standbys = ["127.0.0.1:9701"]
 heartbeat_s = 30              # 108
 retry_s = 30                  # until the primary is tried again
-heartbeats = false            # whether those of the server are told
+heartbeats = false            # whether those of the server are document
 """
 
 from collections.abc import Collection, Mapping
@@ -39,47 +39,47 @@ class ConnectionSettings:
     most_instruments: int = 1 << 17
 
 
-def connection_settings(told: Mapping[str, Any], file: str, **session: Any) -> dict[str, Any]:
+def connection_settings(document: Mapping[str, Any], file: str, **session: Any) -> dict[str, Any]:
     """The fields of `ConnectionSettings` from a session file; `session` is more of its `SessionSettings`.
     ConfigurationError says which key is wrong."""
-    sender, target = (text_of(told, key, file) for key in ("sender", "target"))
-    standbys = told.get("standbys", [])
+    sender, target = (text_of(document, key, file) for key in ("sender", "target"))
+    standbys = document.get("standbys", [])
     if not isinstance(standbys, list) or len(standbys) > MOST_STANDBYS:
         raise ConfigurationError(f"a list of at most {MOST_STANDBYS}", file=file, key="standbys")
     names = ["primary", *(f"standby {number}" for number in range(1, len(standbys) + 1))]
-    places = [told.get("primary"), *standbys]
-    heartbeats = told.get("heartbeats", False)
+    places = [document.get("primary"), *standbys]
+    heartbeats = document.get("heartbeats", False)
     if not isinstance(heartbeats, bool):
         raise ConfigurationError("true or false", file=file, key="heartbeats")
     return {
         "session": SessionSettings(
-            sender=sender, target=target, heartbeat_s=seconds_of(told, "heartbeat_s", 30, file),
+            sender=sender, target=target, heartbeat_s=seconds_of(document, "heartbeat_s", 30, file),
             reset_on_logon=True, strict=False, tells_heartbeats=heartbeats, **session,
         ),
         "endpoints": tuple(_endpoint(name, place, file) for name, place in zip(names, places, strict=True)),
-        "name": str(told.get("name", sender)),
-        "retry_ns": seconds_of(told, "retry_s", 30, file) * SECOND,
-        "connect_ns": seconds_of(told, "connect_s", 10, file) * SECOND,
-        "answer_ns": seconds_of(told, "answer_s", 60, file) * SECOND,
+        "name": str(document.get("name", sender)),
+        "retry_ns": seconds_of(document, "retry_s", 30, file) * SECOND,
+        "connect_ns": seconds_of(document, "connect_s", 10, file) * SECOND,
+        "answer_ns": seconds_of(document, "answer_s", 60, file) * SECOND,
     }  # fmt: skip
 
 
-def check_keys(told: Mapping[str, Any], known: Collection[str], file: str) -> None:
-    for key in told:
+def check_keys(document: Mapping[str, Any], known: Collection[str], file: str) -> None:
+    for key in document:
         if key not in known:
             raise ConfigurationError(f"unknown key {key!r}", file=file, key=key)
 
 
-def text_of(told: Mapping[str, Any], key: str, file: str) -> str:
+def text_of(document: Mapping[str, Any], key: str, file: str) -> str:
     """Errors name the key, never the value: it may be a password."""
-    value = told.get(key)
+    value = document.get(key)
     if not isinstance(value, str) or not value or len(value) > 64 or not value.isascii() or "\x01" in value:
         raise ConfigurationError("a text of at most 64 letters is needed", file=file, key=key)
     return value
 
 
-def seconds_of(told: Mapping[str, Any], key: str, otherwise: int, file: str) -> int:
-    value = told.get(key, otherwise)
+def seconds_of(document: Mapping[str, Any], key: str, otherwise: int, file: str) -> int:
+    value = document.get(key, otherwise)
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 3_600:
         raise ConfigurationError("whole seconds from 1 to 3600", file=file, key=key)
     return value

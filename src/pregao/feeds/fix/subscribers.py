@@ -24,7 +24,7 @@ class Matcher(Protocol):
 
 
 @dataclass(slots=True)
-class Subscription:
+class ClientSubscription:
     """`wanted` are the instruments that match. `by_level`: of their books the levels, not the orders."""
 
     filter: Matcher
@@ -37,7 +37,7 @@ class Subscriber:
     """The subscriptions of a session: market data by MDReqID, lists of instruments by SecurityReqID."""
 
     permissions: Permissions
-    market_data: dict[str, Subscription] = field(default_factory=dict)
+    market_data: dict[str, ClientSubscription] = field(default_factory=dict)
     lists: dict[str, Matcher] = field(default_factory=dict)
     totals: set[str] = field(default_factory=set)
     live: set[int] = field(default_factory=set)  # whose 35=X it gets

@@ -40,7 +40,7 @@ _CLEAN: Final = int(BookStatus.CLEAN)
 _STATISTICS_ONCE: Final = np.uint8(STATISTICS_ONCE)
 
 
-class SnapshotLoop(NamedTuple):
+class SessionLoop(NamedTuple):
     """What `healing` asks of a loop, of one snapshot."""
 
     security_ids: Array
@@ -62,7 +62,7 @@ class StreamSnapshot:
         self._facts: Rows = entries[~booked]
         one = np.array([int(rows[0]["security_id"])], np.int64)
         none = np.zeros(1, np.int64)
-        self.loop = SnapshotLoop(one, np.array([self.place], np.int64), none, np.zeros(1, np.bool_))
+        self.loop = SessionLoop(one, np.array([self.place], np.int64), none, np.zeros(1, np.bool_))
 
     def orders(self, row: int) -> Rows:
         return self._orders

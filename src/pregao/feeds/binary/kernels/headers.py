@@ -198,17 +198,17 @@ def _load_number(at, size):
 def _check_groups(context, group, end_group, at, end, where, met):
     """Entries of groups, one after the other, as far as the message has them."""
     while group < end_group:
-        told = load_i64(context, GROUPS) + group * GROUP_SIZE
+        shape = load_i64(context, GROUPS) + group * GROUP_SIZE
         group += 1
-        if at + load_i64(told, 0) > end:
+        if at + load_i64(shape, 0) > end:
             break
-        length = _load_number(at + load_i64(told, 8), load_i64(told, 16))
-        count = _load_number(at + load_i64(told, 24), load_i64(told, 32))
-        at += load_i64(told, 0)
+        length = _load_number(at + load_i64(shape, 8), load_i64(shape, 16))
+        count = _load_number(at + load_i64(shape, 24), load_i64(shape, 32))
+        at += load_i64(shape, 0)
         if length == 0:
             continue
         while count > 0 and at + length <= end:
-            met = _check_block(context, load_i64(told, 40), load_i64(told, 48), at, length, where, met)
+            met = _check_block(context, load_i64(shape, 40), load_i64(shape, 48), at, length, where, met)
             at += length
             count -= 1
         if count > 0:
