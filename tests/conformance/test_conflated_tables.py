@@ -1,5 +1,6 @@
-"""Our dictionary beside the tables of section 7 of PUMA Conflated's specification, where that is at hand: the
-same fields of every message, in the same order and at the same depth."""
+"""Our dictionary and our entries beside the tables of section 7 of PUMA Conflated's specification, where that
+is at hand: the same fields of every message, in the same order and at the same depth; no entry of 7.8 has a
+field that its table has not."""
 
 import re
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 from pregao.codecs.fix import load_builtin_dictionary
 from pregao.codecs.fix.dictionary import FieldBlock
+from tests.unit.feeds.conflated.test_entries import CASES, entries_of
 
 SPECIFICATION = Path(__file__).resolve().parents[2] / ".." / "shared" / "spec" / "umdf-conflated-2.1.1.txt"
 OURS = load_builtin_dictionary()
@@ -73,3 +75,40 @@ def test_a_message_has_the_fields_of_its_table(msg_type: str) -> None:
     extra = ADDED.get(msg_type)
     assert extra in (None, *ours)
     assert one_block([each for each in ours if each != extra]) == one_block(wanted)
+
+
+_ENTRY_TITLE = re.compile(r"^7\.8\.\d+ .*\(269=([^)]*)\)")
+# 37780 is of 6.2 and 7.5.4.
+BESIDE: Final = {b"0": {37780}, b"1": {37780}}
+
+
+def entry_tables() -> dict[bytes, set[int]]:
+    """The tags of each type of entry (7.8)."""
+    if not SPECIFICATION.exists():
+        pytest.skip("the specification is not at hand")
+    found: dict[bytes, set[int]] = {}
+    kinds: list[bytes] = []
+    for line in SPECIFICATION.read_text(encoding="utf-8").splitlines():
+        title = _ENTRY_TITLE.match(line)
+        if title is not None and "\t" not in line:
+            kinds = [each.strip().encode() for each in title[1].split(",")]
+        elif line.startswith("8 Certification"):
+            break
+        tag = line.partition("\t")[0].strip()
+        if kinds and tag.isdigit():
+            for kind in kinds:
+                found.setdefault(kind, set()).add(int(tag))
+    return found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_entry_has_no_field_that_its_table_has_not(name: str) -> None:
+    known = entry_tables()
+    for entry in entries_of(CASES[name][0]):
+        kind = entry[269]
+        assert set(entry) <= known[kind] | BESIDE.get(kind, set())
+
+
+def test_every_type_of_entry_has_its_table_and_a_case() -> None:
+    told = {entry[269] for update, _ in CASES.values() for entry in entries_of(update)}
+    assert entry_tables().keys() - told == {b"3", b"9", b"D", b"J", b"c"}  # which have tests of their own

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp.test_utils import TestClient as AdminClient
+from aiohttp.test_utils import TestServer as AdminServer
 
 from pregao.codecs.fix import Encoder
 from pregao.feeds.publishing import SequencePoint
@@ -24,6 +26,7 @@ from pregao.simulator.live.servers import (
     StartServer,
     StopServer,
 )
+from pregao.simulator.operator.api import make_app
 from tests.kits.conflated_tcp import ANY_PORT, LiveExchange, TcpClient, live_exchange, open_socket, serving
 
 TWO = ServerSettings(ports=(0,), grants=(SessionGrant("CLIENT"), SessionGrant("OTHER")))
@@ -436,6 +439,37 @@ def test_the_operator_stops_and_starts_servers_and_cuts_sessions() -> None:
         assert (await exchange.loop.submit(StartServer(0))).rejection is not None
         assert (await exchange.loop.submit(StopServer(0, 7))).rejection is not None
         await TcpClient().log_on(port)
+
+    play(use)
+
+
+def test_the_operator_interface_has_the_servers_too() -> None:
+    """The same by HTTP: cut, stop, start, history, and a book that is told again."""
+
+    async def use(exchange: LiveExchange) -> None:
+        async with AdminClient(AdminServer(make_app(exchange.loop), host="127.0.0.1")) as admin:
+
+            async def post(call: str, **body: object) -> int:
+                async with admin.post(f"/v1/{call}", json=body) as answer:
+                    return answer.status
+
+            client = await TcpClient().log_on(exchange.ports[0])
+            await client.subscribe(exchange.security_id)
+            await exchange.order(700)
+            await client.until(lambda: bool(client.entries(b"0")))
+            symbol = exchange.market.catalogue.by_id[exchange.security_id].instrument.symbol
+            assert await post("resets/book", security_id=symbol) == 200
+            await client.until(lambda: bool(client.entries(b"J")))
+            assert await post("servers/history", available=False) == 200
+            assert await post("servers/cut", comp_id="CLIENT") == 200
+            await client.until_closed()
+            assert "Cut by the operator" in client.last_words
+            assert await post("servers/cut", comp_id="CLIENT") == 409, "nobody is there"
+            assert await post("servers/stop", server=0) == 200
+            with pytest.raises(ConnectionError):
+                await TcpClient().connect(exchange.ports[0])
+            assert await post("servers/start", server=0) == 200
+            assert await post("servers/stop", server="first") == 400
 
     play(use)
 
