@@ -106,6 +106,8 @@ INSTRUMENTS: Final = Table(
         Column("underlyings", list_of(struct_of(security_id=LONG, symbol=TEXT))),
         Column("attributes", list_of(struct_of(type=INT, value=INT))),
         Column("lots", list_of(struct_of(type=INT, size=LONG))),
+        Column("listing", TEXT, "what its list tells beside the rest, as JSON with the names of "
+               "`model.instruments.ListingTerms`; decimals are text", seldom=True),
         *_BOND,
     ),
     order=BY_INSTRUMENT,

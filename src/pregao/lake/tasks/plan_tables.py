@@ -1,8 +1,9 @@
 """Tables whose rows the plan and the findings of slices make up: few rows, one file each."""
 
+import json
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from typing import Any, Final
 
@@ -24,7 +25,7 @@ from pregao.lake.tables.table import exact as exact_name
 from pregao.lake.tables.types import DECIMAL_DIGITS, FINE_SCALE, PRICE_SCALE
 from pregao.lake.tasks.run import SliceDone
 from pregao.model.fixed_income import BondAttribute
-from pregao.model.instruments import BondTerms, Instrument
+from pregao.model.instruments import BondTerms, Instrument, ListingTerms
 from pregao.model.streams import Feed
 
 _LIMIT = 10**DECIMAL_DIGITS
@@ -86,7 +87,16 @@ def _instrument(unit: LakeUnit, version: Version, *, exact: bool) -> Row:
     }  # fmt: skip
     if exact:
         row |= _scaled(one)
+    if one.listing is not None:
+        row |= _listing(one.listing)
     return row if one.bond is None else row | _bond(one, one.bond)
+
+
+def _listing(listing: ListingTerms) -> Row:
+    """What is empty is left out."""
+    told = {name: value for name, value in asdict(listing).items() if value not in (None, "", ())}
+    lots = [{"type": each.type, "size": each.size} for each in listing.lots]
+    return {"lots": lots, "listing": json.dumps(told, ensure_ascii=False) if told else None}
 
 
 def _scaled(one: Instrument) -> Row:
@@ -202,6 +212,7 @@ def news_table(unit: LakeUnit, news: Iterable[PlacedNews], symbols: Symbols, bui
                 "headline": told.headline, "text": told.text, "news_source": int(told.source or 0),
                 "ts_recv_a": each.received.get(Feed.A), "ts_recv_b": each.received.get(Feed.B),
                 "language": told.language, "url": told.url, "parts": told.parts,
+                "related": list(told.related) or None,
                 "quality": 0 if told.complete else int(Quality.INCOMPLETE),
             }
         )  # fmt: skip

@@ -1,5 +1,6 @@
 """Definitions from the wire to rows of the table of instruments."""
 
+import json
 from dataclasses import fields, replace
 from datetime import date, timedelta
 from decimal import Decimal
@@ -22,7 +23,15 @@ from pregao.lake.tables.instruments import INSTRUMENTS
 from pregao.lake.tasks.plan_tables import instruments_table
 from pregao.model.events import Definition
 from pregao.model.fixed_income import Bond
-from pregao.model.instruments import Governance, Instrument, Payout, PriceMethod
+from pregao.model.instruments import (
+    Governance,
+    Instrument,
+    ListingTerms,
+    LotRule,
+    Payout,
+    PriceMethod,
+    UnderlyingWeight,
+)
 from pregao.model.market import DefinitionAction, PriceKind
 
 SCHEMA = load_builtin_schema()
@@ -59,12 +68,9 @@ ELSEWHERE = {
 }  # fmt: skip
 
 
-NOT_KEPT = {"terms"}  # that only PUMA Conflated has room for, and few instruments have
-
-
 def test_every_field_of_an_instrument_has_a_column() -> None:
     columns = {column.name for column in INSTRUMENTS.columns}
-    missing = {field.name for field in fields(Instrument)} - columns - NOT_KEPT
+    missing = {field.name for field in fields(Instrument)} - columns
     assert {ELSEWHERE.get(name, name) for name in missing} <= columns
 
 
@@ -123,6 +129,27 @@ def test_null_stays_null_and_ratios_have_no_sign(version: int) -> None:
     assert {leg["side"] for leg in row["legs"]} == {"BUY", "SELL"}
 
 
+def test_what_a_list_tells_beside_the_rest() -> None:
+    """As of an index: its members' weights keep all their places, and what is not told is not there."""
+    listing = ListingTerms(
+        country="BR", start_date=20_775, contract_month=(2026, 12), lots=(LotRule(2, 100),),
+        weights=(UnderlyingWeight(7, "12.3456789012", None),),
+    )  # fmt: skip
+    share = load_default_catalogue().instrument("PETR4")
+    defined = [
+        Defined(replace(share, listing=each), DefinitionAction.ADD, 1_000 + number, -1)
+        for number, each in enumerate((listing, ListingTerms(), None))
+    ]
+    full, *others = instruments_table(UNIT, versions(defined), "build").to_pylist()
+    assert json.loads(full["listing"]) == {
+        "country": "BR", "start_date": 20_775, "contract_month": [2026, 12],
+        "lots": [{"type": 2, "size": 100}],
+        "weights": [{"security_id": 7, "percent": "12.3456789012", "theoretical_quantity": None}],
+    }  # fmt: skip
+    assert full["lots"] == [{"type": 2, "size": 100}]
+    assert [each["listing"] for each in others] == [None, None]
+
+
 # Of bonds, as the text of a list has them.
 
 
@@ -175,7 +202,8 @@ def test_what_a_bond_is_beyond_other_instruments(bond: Bond) -> None:
 def test_the_catalogue_has_all_of_it() -> None:
     """So that none of the columns above is only ever null."""
     rows = [_row(bond) for bond in load_default_bonds()]
-    seldom = {column.name for column in INSTRUMENTS.columns if column.seldom} - {"exact_minimum_cross"}
+    seldom = {column.name for column in INSTRUMENTS.columns if column.seldom}
+    seldom -= {"exact_minimum_cross", "listing"}
     assert {name for row in rows for name in seldom if row[name] not in (None, [])} == seldom
 
 
