@@ -34,6 +34,7 @@ _GETTERS: dict[type, tuple[tuple[str, ...], Callable[[Any], Any]]] = {
     e.ChannelWasReset: (("time_ns",), lambda update: (update.time_ns,)),  # its channel is in its place
 }
 _RENAMED = {"event": "cause"}  # of a phase or state: `event` is the number of the event here
+_RECEIVED = frozenset(("related",))  # what only those who receive it are told: the exchange's news is of one
 
 Row = tuple[Any, ...]
 Ints = npt.NDArray[np.int64]
@@ -143,7 +144,7 @@ def table_name(kind: type) -> str:
 
 
 def _fields_of(kind: Any) -> tuple[tuple[str, ...], Callable[[Any], Any]]:
-    names = tuple(field.name for field in fields(kind))
+    names = tuple(field.name for field in fields(kind) if field.name not in _RECEIVED)
     return tuple(_RENAMED.get(name, name) for name in names), attrgetter(*names)
 
 
