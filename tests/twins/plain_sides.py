@@ -3,12 +3,14 @@ position, and price levels by position (both: section 9 of the FIX/FAST guidelin
 they met."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import groupby, pairwise
 from typing import Protocol
 
 from pregao.books.views import MAX_LEVELS, Anomaly, Level, Order, rank
 from pregao.model.events import LevelUpdate, OrderUpdate
 from pregao.model.market import Action, Side
+from pregao.model.rows import NULL
 
 Found = list[Anomaly]
 
@@ -103,6 +105,8 @@ class SideByPosition:
             found.append(Anomaly.POSITION)
             return
         there = self._orders[place]
+        if update.order_id == NULL:  # only the position addresses
+            update = replace(update, order_id=there.order_id)
         if there.order_id != update.order_id:
             found.append(Anomaly.ID_DIFFERS)
         elif update.action is Action.CHANGE and there.price != update.price:
@@ -179,6 +183,8 @@ class SideByLevel:
         self.trim()
 
     def _touch(self, place: int, level: Level, action: Action, found: Found) -> None:
+        if action is Action.CHANGE and level.price is None:
+            level = replace(level, price=self._levels[place].price)
         differs = self._levels[place].price != level.price
         if action is Action.DELETE:
             if differs and level.price is not None:

@@ -55,6 +55,12 @@ class TestSection9:
         assert shown(book, BUY) == [BIDS[0], (1057, 3500, 2), *BIDS[2:]]
         assert not book.suspect
 
+    def test_9_2_a_change_need_not_tell_its_price(self, book: AnyBook) -> None:
+        before = shown(book, SELL)
+        book.apply(level(CHANGE, SELL, 2, None, 77, 9))
+        assert shown(book, SELL) == [before[0], (before[1][0], 77, 9)]
+        assert not book.suspect
+
     def test_9_2_1_the_bottom_row_goes_without_a_message_and_comes_again(self, book: AnyBook) -> None:
         book.apply(level(NEW, BUY, 1, 1060, 1000, 1))
         assert shown(book, BUY) == [(1060, 1000, 1), *BIDS[:4]]
