@@ -117,12 +117,13 @@ class SideByPosition:
             del self._orders[place]
 
     def _overlay(self, update: OrderUpdate, place: int, found: Found) -> None:
-        """9.6: replaced or inserted; gone where it has no price."""
-        leaves_a_gap = update.price is not None and place > len(self._orders)
+        """9.6: replaced or inserted; gone where it has neither price nor size."""
+        removed = update.price is None and update.size <= 0
+        leaves_a_gap = not removed and place > len(self._orders)
         if place < 0 or leaves_a_gap:
             found.append(Anomaly.POSITION)
             place = len(self._orders)
-        self._orders[place : place + 1] = [] if update.price is None else [order_of(update)]
+        self._orders[place : place + 1] = [] if removed else [order_of(update)]
 
     def delete_from(self, position: int, found: Found) -> None:
         if not 1 <= position <= len(self._orders):

@@ -138,14 +138,17 @@ class TestOverlayOfOrders:
         orders.apply(order(OVERLAY, BUY, 9, 90, 1, 4), Flag.BY_POSITION)
         assert [each.order_id for each in orders.orders(BUY)] == [7, 8, 5, 9]
         orders.apply(order(OVERLAY, BUY, 1, None, -1, 1), Flag.BY_POSITION)
-        orders.apply(order(OVERLAY, BUY, 1, None, 1, 9), Flag.BY_POSITION)
+        orders.apply(order(OVERLAY, BUY, 1, None, 0, 9), Flag.BY_POSITION)
         assert [each.order_id for each in orders.orders(BUY)] == [8, 5, 9]
+        orders.apply(order(OVERLAY, BUY, 6, None, 3, 1), Flag.BY_POSITION)
+        first, *_ = orders.orders(BUY)
+        assert (first.order_id, first.price, first.size) == (6, None, 3), "a size alone is an order"
         assert not orders.suspect
         orders.check_invariants()
 
     def test_positions_that_are_not_there(self, orders: AnyBook) -> None:
         orders.apply(order(OVERLAY, BUY, 8, 90, 1, 9), Flag.BY_POSITION)
-        orders.apply(order(OVERLAY, BUY, 9, None, 1, 0), Flag.BY_POSITION)
+        orders.apply(order(OVERLAY, BUY, 9, None, 0, 0), Flag.BY_POSITION)
         assert [each.order_id for each in orders.orders(BUY)] == [7, 3, 5, 8]
         assert orders.anomalies == {Anomaly.POSITION: 2}
 

@@ -145,10 +145,12 @@ def insert_by_position(context, header, side, sign, row):
 
 @kernel
 def apply_by_position(context, header, side, sign, row, action):
-    """An OVERLAY is neither wrong where there is no entry nor where there is another one; without a price it
-    takes the entry away (9.6 of the FIX/FAST guidelines)."""
+    """An OVERLAY is neither wrong where there is no entry nor where there is another one; without price and
+    size it takes the entry away (9.6 of the FIX/FAST guidelines). A size alone is an order at the auction's
+    price."""
     count, position = load_u32(side, t.SIDE_ORDERS), load_u32(row, r.POSITION)
-    overlaid, removed = action == OVERLAY, action == OVERLAY and load_i64(row, r.PRICE) == r.NULL
+    overlaid = action == OVERLAY
+    removed = overlaid and load_i64(row, r.PRICE) == r.NULL and load_i64(row, r.SIZE) <= 0
     is_there = 1 <= position <= count
     if action == NEW or (overlaid and not removed and not is_there):
         return insert_by_position(context, header, side, sign, row)
