@@ -3,12 +3,14 @@ position, and price levels by position (both: section 9 of the FIX/FAST guidelin
 they met."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import groupby, pairwise
 from typing import Protocol
 
 from pregao.books.views import MAX_LEVELS, Anomaly, Level, Order, rank
 from pregao.model.events import LevelUpdate, OrderUpdate
 from pregao.model.market import Action, Side
+from pregao.model.rows import NULL
 
 Found = list[Anomaly]
 
@@ -103,6 +105,8 @@ class SideByPosition:
             found.append(Anomaly.POSITION)
             return
         there = self._orders[place]
+        if update.order_id == NULL:  # only the position addresses
+            update = replace(update, order_id=there.order_id)
         if there.order_id != update.order_id:
             found.append(Anomaly.ID_DIFFERS)
         elif update.action is Action.CHANGE and there.price != update.price:
@@ -113,12 +117,13 @@ class SideByPosition:
             del self._orders[place]
 
     def _overlay(self, update: OrderUpdate, place: int, found: Found) -> None:
-        """9.6: replaced or inserted; gone where it has no price."""
-        leaves_a_gap = update.price is not None and place > len(self._orders)
+        """9.6: replaced or inserted; gone where it has neither price nor size."""
+        removed = update.price is None and update.size <= 0
+        leaves_a_gap = not removed and place > len(self._orders)
         if place < 0 or leaves_a_gap:
             found.append(Anomaly.POSITION)
             place = len(self._orders)
-        self._orders[place : place + 1] = [] if update.price is None else [order_of(update)]
+        self._orders[place : place + 1] = [] if removed else [order_of(update)]
 
     def delete_from(self, position: int, found: Found) -> None:
         if not 1 <= position <= len(self._orders):
@@ -179,6 +184,8 @@ class SideByLevel:
         self.trim()
 
     def _touch(self, place: int, level: Level, action: Action, found: Found) -> None:
+        if action is Action.CHANGE and level.price is None:
+            level = replace(level, price=self._levels[place].price)
         differs = self._levels[place].price != level.price
         if action is Action.DELETE:
             if differs and level.price is not None:

@@ -17,7 +17,7 @@ from pregao.model.packets import FOREIGN, NO_NEXT, PacketBatch, UInt32s, Unit
 from pregao.model.rows import Kind
 from pregao.model.streams import Feed, Stream, StreamId
 from pregao.recovery.channel import ChannelMachine
-from pregao.recovery.loops import Follow
+from pregao.recovery.loops import Follow, loop_feed
 
 
 class Instruments:
@@ -175,6 +175,7 @@ class DefinitionReader:
     ) -> None:
         self._headers, self._reader, self._machine = headers, reader, machine
         self._instruments, self._groups, self._observer = instruments, groups, observer
+        self._loop_feed = loop_feed(machine.settings.policy, machine.definitions.tracker)
         self.damaged = 0
 
     def receive(self, payload: bytes, feed: Feed = Feed.A, now_ns: int = 0) -> None:
@@ -183,12 +184,14 @@ class DefinitionReader:
             if unit.number == FOREIGN or unit.channel != self._machine.channel:
                 self.damaged += 1
             else:
-                self._take(unit)
+                self._take(unit, feed)
 
-    def _take(self, unit: Unit) -> None:
+    def _take(self, unit: Unit, feed: Feed) -> None:
         definitions = self._machine.definitions
         if unit.number == 0 or unit.next_number != NO_NEXT:
             definitions.on_heartbeat(unit.number)
+            return
+        if self._loop_feed is not None and not self._loop_feed.admits(feed, unit.epoch, unit.number):
             return
         if definitions.on_packet(unit.epoch, unit.number) is Follow.REPEATED:
             return

@@ -15,7 +15,7 @@ from pregao.model.rows import FIRST_ENTRY_KIND, LAST_ENTRY_KIND, NULL, ROW, Flag
 from pregao.model.streams import Feed
 from pregao.recovery.channel import ChannelMachine
 from pregao.recovery.held import SnapshotHeader
-from pregao.recovery.loops import Follow
+from pregao.recovery.loops import Follow, loop_feed
 from pregao.recovery.policy import SITE_OF
 from pregao.recovery.snapshots import NOWHERE
 
@@ -86,6 +86,7 @@ class SnapshotReader:
         self._epoch_at = epoch_at or _not_known
         self._keeper, self._groups = keeper, groups
         self._half: _Half | None = None
+        self._loop_feed = loop_feed(machine.settings.policy, machine.snapshots.tracker)
         self._loop = 0  # that is heard
         self._has_phases = False  # so far
         self._phases: list[Any] = []  # of this loop, until the channel is where its first snapshot stands
@@ -104,6 +105,8 @@ class SnapshotReader:
         snapshots = self._machine.snapshots
         if unit.number == 0 or unit.next_number != NO_NEXT:
             snapshots.on_heartbeat(unit.number)
+            return
+        if self._loop_feed is not None and not self._loop_feed.admits(feed, unit.epoch, unit.number):
             return
         follow = snapshots.on_packet(SITE_OF[feed], unit.epoch, unit.number)
         if follow is Follow.REPEATED:

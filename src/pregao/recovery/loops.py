@@ -17,6 +17,7 @@ from pregao.recovery.recovery import Recovery
 from pregao.recovery.table import NOT_FOLLOWED, InstrumentTable
 
 _LATE: Final = 4  # versions: packets of loops so recent are late ones
+_OTHERS: Final = 256  # packets of another feed: then the one that was followed is silent
 
 
 class Follow(Enum):
@@ -122,6 +123,35 @@ class LoopTracker:
         self._totals_differ = self._ended = self._reset_heard = False
         self._next = number + 1
         return Follow.BEGAN if number == 1 else Follow.BROKE
+
+
+class LoopFeed:
+    """Which feed's loop is followed, in systems whose sites may each have a loop of their own. While all of
+    one was heard so far, what another feed has of a different one is left; after a loop that is over or
+    broken comes whichever begins next."""
+
+    def __init__(self, tracker: LoopTracker) -> None:
+        self._tracker = tracker
+        self._feed: int | None = None
+        self._others = 0  # packets left since the feed was last heard
+
+    def admits(self, feed: int, version: int, number: int) -> bool:
+        if feed == self._feed:
+            self._others = 0
+            return True
+        if self._feed is not None and version == self._tracker.version:
+            return True  # the same loop
+        begins = number == 1 and not self._tracker.following
+        self._others += 1
+        if self._feed is not None and not begins and self._others < _OTHERS:
+            return False
+        self._feed, self._others = feed, 0
+        return True
+
+
+def loop_feed(policy: RecoveryPolicy, tracker: LoopTracker) -> LoopFeed | None:
+    """None: packets say themselves which loop they are of."""
+    return None if policy.tells_epochs else LoopFeed(tracker)
 
 
 # The instruments there are (6.4, 6.5.8): the definition stream's loops, and changes as they happen.

@@ -55,6 +55,12 @@ class TestSection9:
         assert shown(book, BUY) == [BIDS[0], (1057, 3500, 2), *BIDS[2:]]
         assert not book.suspect
 
+    def test_9_2_a_change_need_not_tell_its_price(self, book: AnyBook) -> None:
+        before = shown(book, SELL)
+        book.apply(level(CHANGE, SELL, 2, None, 77, 9))
+        assert shown(book, SELL) == [before[0], (before[1][0], 77, 9)]
+        assert not book.suspect
+
     def test_9_2_1_the_bottom_row_goes_without_a_message_and_comes_again(self, book: AnyBook) -> None:
         book.apply(level(NEW, BUY, 1, 1060, 1000, 1))
         assert shown(book, BUY) == [(1060, 1000, 1), *BIDS[:4]]
@@ -132,14 +138,17 @@ class TestOverlayOfOrders:
         orders.apply(order(OVERLAY, BUY, 9, 90, 1, 4), Flag.BY_POSITION)
         assert [each.order_id for each in orders.orders(BUY)] == [7, 8, 5, 9]
         orders.apply(order(OVERLAY, BUY, 1, None, -1, 1), Flag.BY_POSITION)
-        orders.apply(order(OVERLAY, BUY, 1, None, 1, 9), Flag.BY_POSITION)
+        orders.apply(order(OVERLAY, BUY, 1, None, 0, 9), Flag.BY_POSITION)
         assert [each.order_id for each in orders.orders(BUY)] == [8, 5, 9]
+        orders.apply(order(OVERLAY, BUY, 6, None, 3, 1), Flag.BY_POSITION)
+        first, *_ = orders.orders(BUY)
+        assert (first.order_id, first.price, first.size) == (6, None, 3), "a size alone is an order"
         assert not orders.suspect
         orders.check_invariants()
 
     def test_positions_that_are_not_there(self, orders: AnyBook) -> None:
         orders.apply(order(OVERLAY, BUY, 8, 90, 1, 9), Flag.BY_POSITION)
-        orders.apply(order(OVERLAY, BUY, 9, None, 1, 0), Flag.BY_POSITION)
+        orders.apply(order(OVERLAY, BUY, 9, None, 0, 0), Flag.BY_POSITION)
         assert [each.order_id for each in orders.orders(BUY)] == [7, 3, 5, 8]
         assert orders.anomalies == {Anomaly.POSITION: 2}
 

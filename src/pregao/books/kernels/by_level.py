@@ -34,10 +34,10 @@ WORDS = t.LEVEL_SIZE // 8
 
 
 @kernel
-def _write(context, header, side, sign, row, place):
+def _write(context, header, side, row, place, key):
     """A level at a place of the array; its price is to lie between those of its neighbours."""
     levels, count = address_of(context, load_u32(side, t.SIDE_LEVELS_AT)), load_u32(side, t.SIDE_LEVELS)
-    level, key = levels + place * t.LEVEL_SIZE, key_of(sign, load_i64(row, r.PRICE))
+    level = levels + place * t.LEVEL_SIZE
     store_64(level, t.LEVEL_KEY, key)
     store_64(level, t.LEVEL_TOTAL, load_i64(row, r.SIZE))
     store_64(level, t.LEVEL_ORDERS, max(load_u32(row, r.FIRM), 1))
@@ -77,7 +77,7 @@ def _insert(context, header, side, sign, row, position):
             store_64(levels, word * 8 + t.LEVEL_SIZE, load_i64(levels, word * 8))
             word -= 1
         store_32(side, t.SIDE_LEVELS, count + 1)
-    _write(context, header, side, sign, row, place)
+    _write(context, header, side, row, place, key_of(sign, load_i64(row, r.PRICE)))
     return t.DONE
 
 
@@ -118,7 +118,7 @@ def _apply_by_price(context, header, side, sign, row, action):
         count_anomaly(context, header, PRICE_ORDER)
     elif before != r.NULL and before != load_i64(level, t.LEVEL_TOTAL):
         count_anomaly(context, header, SIZE_DIFFERS)
-    _write(context, header, side, sign, row, place)
+    _write(context, header, side, row, place, key)
     return t.DONE
 
 
@@ -149,13 +149,16 @@ def apply_level(context, header, row):
         return t.DONE
     place = count - position
     level = address_of(context, load_u32(side, t.SIDE_LEVELS_AT)) + place * t.LEVEL_SIZE
-    differs = load_i64(level, t.LEVEL_KEY) != key_of(sign, price)
+    key = key_of(sign, price)
+    if action == CHANGE and price == r.NULL:  # a change keeps its price (9.2), and need not tell it
+        key = load_i64(level, t.LEVEL_KEY)
+    differs = load_i64(level, t.LEVEL_KEY) != key
     if differs and (action == CHANGE or (action == DELETE and price != r.NULL)):
         count_anomaly(context, header, PRICE_DIFFERS)
     if removed:
         _remove(context, side, place)
     else:
-        _write(context, header, side, sign, row, place)
+        _write(context, header, side, row, place, key)
     return t.DONE
 
 

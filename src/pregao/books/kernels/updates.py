@@ -145,10 +145,12 @@ def insert_by_position(context, header, side, sign, row):
 
 @kernel
 def apply_by_position(context, header, side, sign, row, action):
-    """An OVERLAY is neither wrong where there is no entry nor where there is another one; without a price it
-    takes the entry away (9.6 of the FIX/FAST guidelines)."""
+    """An OVERLAY is neither wrong where there is no entry nor where there is another one; without price and
+    size it takes the entry away (9.6 of the FIX/FAST guidelines). A size alone is an order at the auction's
+    price."""
     count, position = load_u32(side, t.SIDE_ORDERS), load_u32(row, r.POSITION)
-    overlaid, removed = action == OVERLAY, action == OVERLAY and load_i64(row, r.PRICE) == r.NULL
+    overlaid = action == OVERLAY
+    removed = overlaid and load_i64(row, r.PRICE) == r.NULL and load_i64(row, r.SIZE) <= 0
     is_there = 1 <= position <= count
     if action == NEW or (overlaid and not removed and not is_there):
         return insert_by_position(context, header, side, sign, row)
@@ -162,7 +164,8 @@ def apply_by_position(context, header, side, sign, row, action):
     slot = orders + place * t.SLOT_SIZE
     old_key, old_size = key_of(sign, load_i64(slot, t.SLOT_PRICE)), load_i64(slot, t.SLOT_ORDER_SIZE)
     key = key_of(sign, load_i64(row, r.PRICE))
-    if load_i64(slot, t.SLOT_ID) != load_i64(row, r.ID):
+    old_id, new_id = load_i64(slot, t.SLOT_ID), load_i64(row, r.ID)
+    if new_id != r.NULL and new_id != old_id:
         if not overlaid:
             count_anomaly(context, header, ID_DIFFERS)
     elif action == CHANGE and key != old_key:
@@ -170,6 +173,8 @@ def apply_by_position(context, header, side, sign, row, action):
     if action == CHANGE or (overlaid and not removed):
         move_order(context, side, old_key, key, old_size, load_i64(row, r.SIZE))
         write_slot(slot, row)
+        if action == CHANGE and new_id == r.NULL:  # only the position addresses
+            store_64(slot, t.SLOT_ID, old_id)
         return t.DONE
     take_from_level(context, side, old_key, old_size)
     close_place(orders, count, place)

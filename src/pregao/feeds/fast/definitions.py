@@ -114,12 +114,11 @@ class _Listed:
         return None
 
 
-def definition_of(entry: Entry, channel: int, findings: list[DecodeError] | None = None) -> Definition | None:
-    """None: its action is none that exists (5.2.5). `findings` gets what is left out or out of its domain."""
-    action = _ACTIONS.get(entry["SecurityUpdateAction"])
-    if action is None:
-        return None
+def definition_of(entry: Entry, channel: int, findings: list[DecodeError] | None = None) -> Definition:
+    """`findings` gets what is left out or out of its domain. An action that nobody knows tells of an
+    instrument all the same."""
     v = _Listed(entry, [] if findings is None else findings)
+    action = _ACTIONS.get(v.known("SecurityUpdateAction", _ACTIONS), DefinitionAction.MODIFY)
     lots = _lots(v)
     put, exercise = v.number("PutOrCall"), v.number("ExerciseStyle")
     instrument = Instrument(
@@ -157,8 +156,7 @@ def findings_of(entries: Iterable[Entry]) -> list[tuple[int, DecodeError]]:
     told: list[tuple[int, DecodeError]] = []
     for index, entry in enumerate(entries):
         findings: list[DecodeError] = []
-        if definition_of(entry, 0, findings) is None:
-            findings.append(unknown("SecurityUpdateAction", entry["SecurityUpdateAction"]))
+        definition_of(entry, 0, findings)
         told += [(index, each) for each in findings]
     return told
 

@@ -24,9 +24,11 @@ _KEPT: Final = 64  # beginnings that are remembered: messages are late by millis
 
 
 class Epochs:
-    """Of one stream, over its feeds."""
+    """Of one stream, over its feeds. `joins`: feeds carry the same sequences, so that one that was away may
+    be found in that of another; loops of two sites may be different ones."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, joins: bool = True) -> None:
+        self._joins = joins
         self.state: np.ndarray[Any, np.dtype[np.int64]] = np.zeros((FEEDS + 1, FEED_SIZE // 8), np.int64)
         self.state[:, EPOCH // 8] = NO_EPOCH  # the last row is nobody's: its epoch is the newest of all
         self._begins = [0]  # nanoseconds, ascending
@@ -100,7 +102,7 @@ class Epochs:
             if self.at(sent_ns) == state[EPOCH // 8]:
                 self._begin_by(sent_ns)
             self._enter(feed, sent_ns)
-        elif number > highest + 1 and self._is_nearer_to_others(feed, number, sent_ns):
+        elif self._joins and number > highest + 1 and self._is_nearer_to_others(feed, number, sent_ns):
             self._enter(feed, sent_ns)
         if number > state[HIGHEST // 8]:
             state[HIGHEST // 8], state[HIGHEST_NS // 8] = number, sent_ns

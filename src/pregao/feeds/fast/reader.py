@@ -235,8 +235,6 @@ class FastReader(OneByOneReader):
         entry = message.fields["RelatedSym"][int(row["low"])]
         self.shape.learn(_depth_of(entry, self._channel))
         found = definition_of(entry, self._channel)
-        if found is None:
-            return None
         # 893 is of the message: its last instrument ends the loop.
         is_last_of_message = int(row["low"]) == len(message.fields["RelatedSym"]) - 1
         ends = is_last_of_message and message.fields["LastFragment"] in ("Y", "1")

@@ -65,7 +65,7 @@ class FastWire:
         self._epochs, self._shape = Epochs(), BookShape()
 
     def headers(self, stream: Stream) -> FastHeaders:
-        epochs = self._epochs if stream is Stream.INCREMENTAL else Epochs()
+        epochs = self._epochs if stream is Stream.INCREMENTAL else Epochs(joins=False)
         return FastHeaders(self._system.heads, epochs, self._channel)
 
     def reader(self, stream: Stream) -> FastReader:

@@ -211,7 +211,7 @@ NEWS: Final = Table(
         Column("language", NAME),
         Column("url", TEXT),
         Column("parts", INT),
-        Column("related", list_of(LONG), "all securityIDs that it names, where they are several", seldom=True),
+        Column("related", list_of(LONG), "all that it names, where they are several", seldom=True),
     ),
     order=BY_SEQUENCE,
 )  # fmt: skip

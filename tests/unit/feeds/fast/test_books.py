@@ -84,6 +84,14 @@ def test_9_1(orders: Wire) -> None:
     assert orders.orders(BUY) == [(None, 9), BIDS[0], *BIDS[2:]]
 
 
+def test_what_a_change_or_delete_need_not_tell(orders: Wire, levels: Wire) -> None:
+    """9, 9.1, 9.2: only 290 addresses, so 37 may be absent; a change of a level keeps its price."""
+    orders.send(entry(CHANGE, BUY, 2, 1058, 100), entry(DELETE, BUY, 1))
+    assert [(each.order_id, each.size) for each in orders.store.orders(0, BUY)][:2] == [(12, 100), (13, 3000)]
+    levels.send(entry(CHANGE, BUY, 2, None, 500, NumberOfOrders=7))
+    assert levels.levels(BUY)[1] == (1057, 500, 7)
+
+
 def test_9_2_1(levels: Wire) -> None:
     levels.send(entry(NEW, BUY, 1, 1060, 1000, NumberOfOrders=1))
     assert levels.levels(BUY) == [(1060, 1000, 1), *LEVELS[:4]]

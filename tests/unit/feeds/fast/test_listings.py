@@ -175,9 +175,10 @@ def test_a_value_that_cannot_be_is_flagged_and_its_instrument_listed(
     assert faults == [(fault, 1, False, what)]
 
 
-def test_an_action_that_nobody_knows_is_flagged() -> None:
-    instruments, faults = listed(LISTED | {"SecurityUpdateAction": "Q"})
-    assert instruments == [None]
+def test_an_action_that_nobody_knows_is_flagged_and_its_instrument_listed() -> None:
+    (found,), faults = listed(LISTED | {"SecurityUpdateAction": "Q"})
+    assert found is not None
+    assert found.symbol == "PETR4"
     assert faults == [(Fault.FAST_UNKNOWN_VALUE, 0, False, "SecurityUpdateAction 'Q'")]
 
 
