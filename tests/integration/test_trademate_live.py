@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -106,14 +107,18 @@ def test_a_session_is_recorded_and_others_read_it(running: Running) -> None:
 
 def test_lines_show_rates_as_rates(running: Running) -> None:
     config = str(running.session("LISTENER"))
-    command = [sys.executable, "-m", "pregao", "listen", "--config", config]
+    command = [sys.executable, "-m", "pregao", "listen", "--config", config, "--metrics", "127.0.0.1:0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as listening:
         assert listening.stdout is not None
         lines = [line for line, _ in zip(listening.stdout, range(400), strict=False)]
+        (url,) = re.findall(r"http://127\.0\.0\.1:\d+/metrics", "".join(lines))
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            (running.folder / "metrics.out").write_bytes(answer.read())
         listening.terminate()
         lines += listening.stdout.readlines()
     said = "".join(lines)
     (running.folder / "listen.out").write_text(said)
+    assert "pregao_" in (running.folder / "metrics.out").read_text()
     assert re.search(r"LTN\d+ quote .* at 1\d\.\d+%", said)
     assert re.search(r"CRI26A001 .* at 10\d\d\.\d+[^%\d]", said)  # a unit price
     assert re.search(r"CRI26A001 .* 0\.0\d at", said)  # a fraction
@@ -150,6 +155,8 @@ def test_the_secret_is_nowhere(running: Running) -> None:
     """In no log, journal, error, metric or line that the tests before left; they are run if they were not."""
     if not (running.folder / "recorded").exists():
         test_a_session_is_recorded_and_others_read_it(running)
+    if not (running.folder / "metrics.out").exists():
+        test_lines_show_rates_as_rates(running)
     looked, own = [], {"desk.secret", "wrong.secret"}
     for path in sorted(running.folder.rglob("*")):
         if path.is_file() and path.name not in own:
@@ -159,4 +166,4 @@ def test_the_secret_is_nowhere(running: Running) -> None:
             assert SECRET.encode() not in data, path
             looked.append(path.name)
     assert any(name.endswith(".zst") for name in looked)
-    assert "exchange.out" in looked
+    assert {"exchange.out", "listen.out", "metrics.out", "record.out"} <= set(looked)

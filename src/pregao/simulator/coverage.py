@@ -147,11 +147,12 @@ def session_occurrences(folders: Iterable[Path], system: str) -> list[CoverageRo
         return []
     counter = found.occurrences()
     for path in (path for folder in folders for path in sorted(folder.glob("*.pcap.zst"))):
-        counter.count(_messages(path))
+        counter.count(journal_messages(path))
     return [CoverageRow(system, name, times) for name, times in counter.counts.items()]
 
 
-def _messages(path: Path) -> Iterator[bytes]:
+def journal_messages(path: Path) -> Iterator[bytes]:
+    """Of both sides, as they were captured."""
     reader, sessions = SegmentReader(), CapturedSessions(str(path))
     with open_capture(str(path)) as source:
         for _ in CaptureReader(str(path), reader).read(source):

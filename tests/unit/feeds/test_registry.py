@@ -6,7 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from pregao.feeds.registry import GROUP, load_system, system_names
+from pregao.feeds.registry import (
+    GROUP,
+    load_decoding,
+    load_session_system,
+    load_system,
+    load_tabled_system,
+    ranks_rates_plainly,
+    system_names,
+)
+from pregao.market.sessions import session_system_of
 from pregao.model.errors import ConfigurationError
 
 ROOT = Path(__file__).parents[3]
@@ -43,3 +52,16 @@ def test_a_package_of_others_brings_its_system_by_entry_point(tmp_path: Path) ->
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == load_system("tests.toy.system:TOY").title
+
+
+def test_trademate_of_an_exchange_that_ranks_rates_as_prices(tmp_path: Path) -> None:
+    """The same system but for ranks: in session files, for journals and for messages."""
+    plain, usual = load_session_system("trademate-plain"), load_session_system("trademate")
+    assert type(plain) is type(usual)
+    assert (plain.name, usual.name) == ("trademate-plain", "trademate")
+    assert [ranks_rates_plainly(each.name) for each in (plain, usual)] == [True, False]
+    assert load_tabled_system("trademate-plain") is plain
+    assert load_decoding("trademate-plain") is load_decoding("trademate")
+    config = tmp_path / "session.toml"
+    config.write_text('system = "trademate-plain"\n')
+    assert session_system_of(str(config)) == "trademate-plain"

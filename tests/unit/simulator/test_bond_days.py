@@ -1,5 +1,6 @@
 """Days of bonds as files: journals that give the books of the truth, and what occurred in them."""
 
+from collections import defaultdict
 from datetime import date
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pregao.cli.main import main
-from pregao.codecs.fix import load_builtin_dictionary
+from pregao.codecs.fix import load_builtin_dictionary, parse_message
 from pregao.codecs.fix.dictionary import FieldBlock
 from pregao.codecs.fix.reader import TRADEMATE_DICTIONARY
 from pregao.feeds.trademate.coverage import Occurrences
@@ -16,7 +17,7 @@ from pregao.model.errors import ConfigurationError
 from pregao.model.fixed_income import BondKind
 from pregao.model.market import Action, Side
 from pregao.simulator.bond_days import BondDaySettings, simulate_bonds
-from pregao.simulator.coverage import session_occurrences
+from pregao.simulator.coverage import journal_messages, session_occurrences
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +65,40 @@ def test_what_the_dictionary_lists_is_counted() -> None:
         22: {"4", "8"}, 305: {"8"}, 1021: {"3"}, 1022: {"IMP", "STD"}, 281: {"0", "3", "X", "Z"},
         277: {"1", "2", "3", "P", "Q", "U", "X"}, 762: {kind.name for kind in BondKind if kind},
     }  # fmt: skip
+
+
+# Tags of entries beside 269, 272 and 273, in both messages (1.3.5, 1.3.6); no firms are told.
+TAGS: dict[bytes, set[int]] = {
+    b"0": {37, 290, 423, 270, 271}, b"1": {37, 290, 423, 270, 271},
+    b"2": {1003, 270, 271, 423, 274, 277, 451, 1020}, b"4": {270, 271, 286, 1500}, b"5": {270, 286},
+    b"7": {270, 423}, b"8": {270, 423}, b"9": {270, 423}, b"B": {270, 271, 1020}, b"g": {6939, 1148, 1149},
+    b"c": {326},
+}  # fmt: skip
+INSERTED = {37016, 37017}
+
+
+def test_entries_have_the_tags_of_the_tables_and_no_others(folder: Path) -> None:
+    dictionary, seen = (
+        load_builtin_dictionary(TRADEMATE_DICTIONARY),
+        defaultdict[tuple[bytes, bytes], set[int]](set),
+    )
+    values = defaultdict[tuple[bytes, int], set[bytes]](set)
+    for path in folder.glob("*.pcap.zst"):
+        for message in (parse_message(data, dictionary) for data in journal_messages(path)):
+            for entry in message.group(268) if message.msg_type in (b"W", b"X") else ():
+                kind = entry[269]
+                assert isinstance(kind, bytes)
+                seen[message.msg_type, kind] |= entry.keys()
+                for tag in (279, 286, 1500):
+                    values[kind, tag].add(entry.get(tag, b""))  # type: ignore[arg-type]
+    for kind, tags in TAGS.items():
+        inserted = INSERTED if kind in b"012" else set()
+        assert seen[b"X", kind] == tags | inserted | {269, 272, 273, 279, 48, 22, 207, 876}
+        assert seen[b"W", kind] == tags | {269, 272, 273} | ({336} if kind == b"2" else set())
+        assert values[kind, 279] <= {b"", b"0", b"1", b"2"}  # none in W
+    assert {kind for _, kind in seen} == TAGS.keys()
+    assert (values[b"4", 286], values[b"4", 1500]) == ({b"0", b"5"}, {b"E"})
+    assert values[b"5", 286] == {b"0", b"4"}
 
 
 def test_a_journal_gives_the_orders_and_trades_of_the_truth(folder: Path) -> None:

@@ -23,9 +23,12 @@ class SessionRejectReason(IntEnum):
     TAG_WITHOUT_VALUE = 4
     VALUE_INCORRECT = 5
     INCORRECT_FORMAT = 6
+    DECRYPTION_PROBLEM = 7
+    SIGNATURE_PROBLEM = 8
     COMP_ID_PROBLEM = 9
     SENDING_TIME_PROBLEM = 10
     INVALID_MSG_TYPE = 11
+    XML_VALIDATION_ERROR = 12
     TAG_APPEARS_TWICE = 13
     TAG_OUT_OF_ORDER = 14
     GROUP_OUT_OF_ORDER = 15
@@ -43,9 +46,12 @@ _REASONS = {
     SessionRejectReason.TAG_WITHOUT_VALUE: "Tag specified without a value",
     SessionRejectReason.VALUE_INCORRECT: "Value is incorrect (out of range) for this tag",
     SessionRejectReason.INCORRECT_FORMAT: "Incorrect data format for value",
+    SessionRejectReason.DECRYPTION_PROBLEM: "Decryption problem",
+    SessionRejectReason.SIGNATURE_PROBLEM: "Signature problem",
     SessionRejectReason.COMP_ID_PROBLEM: "CompID problem",
     SessionRejectReason.SENDING_TIME_PROBLEM: "SendingTime accuracy problem",
     SessionRejectReason.INVALID_MSG_TYPE: "Invalid MsgType",
+    SessionRejectReason.XML_VALIDATION_ERROR: "XML validation error",
     SessionRejectReason.TAG_APPEARS_TWICE: "Tag appears more than once",
     SessionRejectReason.TAG_OUT_OF_ORDER: "Tag specified out of required order",
     SessionRejectReason.GROUP_OUT_OF_ORDER: "Repeating group fields out of order",

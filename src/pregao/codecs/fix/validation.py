@@ -7,7 +7,7 @@ dictionary counts them with `Unknowns` instead, and keeps them.
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from pregao.codecs.fix.dictionary import Dictionary, FieldBlock, FieldSpec
 from pregao.codecs.fix.message import Entry, FixMessage, Problem, SessionRejectReason
@@ -15,6 +15,13 @@ from pregao.codecs.fix.parser import flat_fields
 from pregao.codecs.fix.types import LISTS, is_valid
 
 MAX_COUNTED = 10_000  # different tags and values that are counted apart; all others together
+
+# Nothing is encrypted (98=0), signed or in XML: who sends such a part means something that we cannot read.
+_NOT_TAKEN: Final = {
+    91: SessionRejectReason.DECRYPTION_PROBLEM,
+    89: SessionRejectReason.SIGNATURE_PROBLEM,
+    213: SessionRejectReason.XML_VALIDATION_ERROR,
+}
 
 
 def validate(message: FixMessage, dictionary: Dictionary) -> Problem | None:
@@ -35,6 +42,9 @@ def validate(message: FixMessage, dictionary: Dictionary) -> Problem | None:
     for part, block in parts:
         for problem in _wrong_fields(part, block, dictionary):
             return problem
+    for tag, reason in _NOT_TAKEN.items():
+        if tag in message.header or tag in message.trailer:
+            return Problem(reason, tag)
     return message.structure
 
 

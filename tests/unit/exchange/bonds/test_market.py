@@ -255,6 +255,25 @@ def test_a_request_for_quotes_ends_in_one_trade_of_volume_only() -> None:
         assert made.submit(wrong_request).rejection is not None
 
 
+def test_each_channel_has_its_own_limit() -> None:
+    """The book's (9748) is the least, then that of requests for quotes (9746), then that of voice (9747)."""
+    made, bond = opened(LTN), CATALOGUE.bonds[LTN]
+    lot, price = bond.instrument.lot, cents("13.2")
+    most = bond.instrument.maximum_quantity, bond.largest_rfq, bond.largest_voice
+    assert most[0] < most[1] < most[2]
+    for channel, largest in enumerate(most):
+        for size, is_taken in ((largest, True), (largest + lot, False)):
+            commands: tuple[c.BondCommand, ...] = (
+                c.EnterOrder(NOW, LTN, BUY, price, size, 1),
+                c.RequestQuote(NOW, LTN, BUY, size, 1, (2,), NOW + 10),
+                c.RegisterVoice(NOW, LTN, BUY, price, size, 1, 2),
+            )
+            rejection = made.submit(commands[channel]).rejection
+            assert (rejection is None) is is_taken
+            if rejection is not None:
+                assert rejection.reason is RejectReason.QUANTITY_INVALID
+
+
 def test_two_sides_of_a_voice_trade_find_each_other() -> None:
     made = opened(DEB, CRI)
     mine = c.RegisterVoice(NOW, CRI, BUY, cents("1018.5"), 2 * PERCENT // 4, 1, 2)

@@ -26,6 +26,13 @@ REJECTED: dict[int, tuple[str, str]] = {
 }
 
 
+# Parts that are encrypted, signed or in XML: in the header, or before the checksum.
+UNREADABLE: dict[int, tuple[str, str]] = {
+    7: ("90=3|91=abc|", "320=a|263=1|"), 8: ("", "320=a|263=1|93=3|89=abc|"),
+    12: ("212=4|213=<a/>|", "320=a|263=1|"),
+}  # fmt: skip
+
+
 def message(kind: str, number: int, body: str, *, sender: str = "CLIENT", when: str = WHEN) -> bytes:
     return raw(f"35={kind}|34={number}|49={sender}|{when}|56=B3|{body}")
 
@@ -53,6 +60,14 @@ def test_each_reason_of_a_reject(reason: int) -> None:
     # Its number is used, and the session lives on.
     (listed,) = answers(client, message("1", 3, "112=still here|"))
     assert (listed.msg_type, listed.text(112)) == (b"0", "still here")
+
+
+@pytest.mark.parametrize("reason", UNREADABLE)
+def test_what_is_encrypted_signed_or_in_xml_is_rejected(reason: int) -> None:
+    client = logged_on()
+    head, body = UNREADABLE[reason]
+    (reject,) = answers(client, raw(f"35=x|34=2|49=CLIENT|{WHEN}|56=B3|{head}{body}"))
+    assert (reject.msg_type, reject.integer(45), reject.integer(373)) == (b"3", 2, reason)
 
 
 @pytest.mark.parametrize(
