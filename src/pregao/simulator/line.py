@@ -261,15 +261,13 @@ class PublishingLine:
     def settle(self) -> None:
         """The same, but packets that few others go with wait for more."""
         self.publisher.flush(self.instant_ns)
-        self._deliver_many()
+        if not self._can_wait or self.publisher.waiting >= _ENOUGH:
+            self.deliver()
 
     def tick(self, send_ns: int) -> None:
         """Time has passed: loops and heartbeats."""
         self.publisher.flush(self.instant_ns)
         self.publisher.on_timeout(send_ns)
-        self._deliver_many()
-
-    def _deliver_many(self) -> None:
         if not self._can_wait or self.publisher.waiting >= _ENOUGH:
             self.deliver()
 

@@ -85,7 +85,7 @@ class KernelEntryEncoder(EntryEncoder):
     def _make_room(self, size: int) -> None:
         self._room = size
         buffer = np.empty(size, np.uint8)
-        self._address, self._out = buffer.ctypes.data, memoryview(buffer)
+        self._address, self._out = buffer.ctypes.data, buffer.data
 
     def _layout(self, entry: Mapping[str, Any]) -> _Layout | None:
         """What the kernel has to know of entries that have these fields; None: they are not for it."""
