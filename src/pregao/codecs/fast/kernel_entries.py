@@ -15,13 +15,13 @@ from pregao.codecs.fast import entry_tables as t
 from pregao.codecs.fast.entry_encoder import EntryEncoder, Shape, Step
 from pregao.codecs.fast.kernels.entries import encode_entries
 from pregao.codecs.fast.templates import FastType, Field, Sequence, SplitDecimal
+from pregao.kernels import make_ready
 
 _KEPT_WORDS: Final = 1 << 13  # short texts that come again: firms, streams, conditions
 _MOST_SHAPES: Final = 1 << 10  # of one sequence: entries of hostile kinds make no more tables
 _VALUE_BYTES: Final = 20  # that a word comes to at most, and an entry besides: its map and NULLs
 _ENTRY_BYTES: Final = 128
-_MOST_FIELDS: Final = 60  # bits of a map are those of a word
-
+_MOST_BITS: Final = 60  # of a map: they are in a word
 _LAST: Final = (1 << 63) - 1
 
 _words: dict[str, int] = {}
@@ -46,6 +46,7 @@ class KernelEntryEncoder(EntryEncoder):
         self._state = np.zeros(2 * len(self._slots) + 1, np.int64)
         self._state_address = self._state.ctypes.data
         self._make_room(1 << 16)
+        make_ready([encode_entries])  # an exchange that is live must not stand still at its first message
 
     def encode(self, entries: Entries[Mapping[str, Any]]) -> bytes | None:
         with self._lock:
@@ -94,7 +95,7 @@ class KernelEntryEncoder(EntryEncoder):
             return None
         shape = self._shape(entry)
         found = None
-        if shape is not None and shape.width <= _MOST_FIELDS and len(shape.steps) <= _MOST_FIELDS:
+        if shape is not None and shape.width <= _MOST_BITS and _bytes_besides(shape) <= _ENTRY_BYTES:
             found = self._add(names, shape)
         self._layouts[names] = found
         return found
@@ -150,6 +151,12 @@ class KernelEntryEncoder(EntryEncoder):
         return (
             list(row.values()) if -t.WIDEST <= row[t.INITIAL] <= t.WIDEST or row[t.KIND] == t.TEXT else None
         )
+
+
+def _bytes_besides(shape: Shape) -> int:
+    """At most, beside those of values: NULLs, and the map."""
+    nulls = sum(len(step.initial) if step.code == t.FIXED else 1 for step in shape.steps)
+    return nulls + _MOST_BITS // 7 + 1
 
 
 def _word(text: str) -> int:
