@@ -195,8 +195,11 @@ class PublishingLine:
         self.events += 1
         counts = self._message_counts(updates)
         if counts is not None:
-            places = enumerate(counts, len(self._updates))
-            self._takes.update((place, count) for place, count in places if count != 1)
+            place = len(self._updates)
+            for count in counts:
+                if count != 1:
+                    self._takes[place] = count
+                place += 1
         if len(updates) == 1:
             self._updates.append(updates[0])
             self._numbers.append(self.events)
