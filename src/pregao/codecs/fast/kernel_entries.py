@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from pregao.codecs.fast import entry_tables as t
-from pregao.codecs.fast.entry_encoder import EntryEncoder, Shape, Step
+from pregao.codecs.fast.entry_encoder import EntryEncoder, EntryShape, EntryStep
 from pregao.codecs.fast.kernels.entries import encode_entries
 from pregao.codecs.fast.templates import FastType, Field, Sequence, SplitDecimal
 from pregao.kernels import make_ready
@@ -100,7 +100,7 @@ class KernelEntryEncoder(EntryEncoder):
         self._layouts[names] = found
         return found
 
-    def _add(self, names: tuple[str, ...], shape: Shape) -> _Layout | None:
+    def _add(self, names: tuple[str, ...], shape: EntryShape) -> _Layout | None:
         known = [self._fields.get(name) for name in names]
         if any(
             isinstance(each, Field) and each.type > FastType.UINT64 and each.type is not FastType.ASCII
@@ -123,7 +123,9 @@ class KernelEntryEncoder(EntryEncoder):
         self._table_address = self._table.buffer_info()[0]
         return _Layout(place, tuple(texts), tuple(decimals))
 
-    def _row(self, step: Step, places: Mapping[str, int], exponents: Mapping[str, int]) -> list[int] | None:
+    def _row(
+        self, step: EntryStep, places: Mapping[str, int], exponents: Mapping[str, int]
+    ) -> list[int] | None:
         """A step as the table has it; None: its initial value is no word."""
         row = dict.fromkeys(range(0, t.STEP_BYTES, 8), 0)
         row[t.CODE], row[t.BIT] = step.code, step.bit
@@ -153,7 +155,7 @@ class KernelEntryEncoder(EntryEncoder):
         )
 
 
-def _bytes_besides(shape: Shape) -> int:
+def _bytes_besides(shape: EntryShape) -> int:
     """At most, beside those of values: NULLs, and the map."""
     nulls = sum(len(step.initial) if step.code == t.FIXED else 1 for step in shape.steps)
     return nulls + _MOST_BITS // 7 + 1
