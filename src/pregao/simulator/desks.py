@@ -230,6 +230,8 @@ class Desks:
         self._witnesses, self._beside = witnesses, lending_beside
         self._venue, self._clearing = venue, clearing
         self.lines = [line for line in lines if line.system.desks is not None]
+        self._systems = tuple({line.system.name: line.system for line in self.lines}.values())
+        self._by_channel = {(line.system.name, line.channel): line for line in self.lines}
         self._by_teller = {
             teller: [line for line in self.lines if teller_of(line.system, line.channel) is teller]
             for teller in (Teller.LENDING, Teller.INDICES)
@@ -254,4 +256,9 @@ class Desks:
         if teller is Teller.LENDING:
             own = [line for line in self.lines if line.channel == line.system.channels_of(instrument)[0]]
             return [*desks[teller], *(own if self._beside else ())]
-        return [line for line in self.lines if line.channel in line.system.channels_of(instrument)]
+        return [
+            self._by_channel[system.name, channel]
+            for system in self._systems
+            for channel in system.channels_of(instrument)
+            if (system.name, channel) in self._by_channel
+        ]

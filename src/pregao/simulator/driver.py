@@ -177,7 +177,7 @@ class Driver:
 
     def _set_due(self) -> None:
         script_ns = self._script[self._next][0] if self._next < len(self._script) else _FOREVER
-        self._due_ns = min(self._timeout_ns, script_ns, *self._timers)
+        self._due_ns = min(self._timeout_ns, script_ns, min(self._timers))
 
     def _submitter(self, command: Control) -> Callable[[int], None]:
         return lambda now_ns: self.submit(command)

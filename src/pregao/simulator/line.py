@@ -195,8 +195,11 @@ class PublishingLine:
         self.events += 1
         counts = self._message_counts(updates)
         if counts is not None:
-            places = enumerate(counts, len(self._updates))
-            self._takes.update((place, count) for place, count in places if count != 1)
+            place = len(self._updates)
+            for count in counts:
+                if count != 1:
+                    self._takes[place] = count
+                place += 1
         if len(updates) == 1:
             self._updates.append(updates[0])
             self._numbers.append(self.events)
@@ -261,15 +264,13 @@ class PublishingLine:
     def settle(self) -> None:
         """The same, but packets that few others go with wait for more."""
         self.publisher.flush(self.instant_ns)
-        self._deliver_many()
+        if not self._can_wait or self.publisher.waiting >= _ENOUGH:
+            self.deliver()
 
     def tick(self, send_ns: int) -> None:
         """Time has passed: loops and heartbeats."""
         self.publisher.flush(self.instant_ns)
         self.publisher.on_timeout(send_ns)
-        self._deliver_many()
-
-    def _deliver_many(self) -> None:
         if not self._can_wait or self.publisher.waiting >= _ENOUGH:
             self.deliver()
 

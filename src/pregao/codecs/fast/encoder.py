@@ -6,7 +6,7 @@ field cannot carry is refused with an `EncodeError` that names message and field
 
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, NamedTuple
 
 from pregao.codecs.fast.decoder import MAX_REFERENCES, Referred
 from pregao.codecs.fast.initial import fits_mantissa
@@ -40,6 +40,13 @@ from pregao.model.errors import EncodeError
 Values = Mapping[str, Any]
 
 
+class _Instructions(NamedTuple):
+    """What is asked of them for every element."""
+
+    names: frozenset[str]
+    has_map: bool
+
+
 class _UnfitError(Exception):
     def __init__(self, reason: str, path: str) -> None:
         self.reason, self.path = reason, path
@@ -52,7 +59,7 @@ class FastMessageEncoder:
     def __init__(self, templates: Templates, *, reset_each_message: bool = True) -> None:
         self.templates = templates
         self._reset_each = reset_each_message
-        self._names: dict[int, frozenset[str]] = {}  # by the address of instructions, which the file keeps
+        self._known: dict[int, _Instructions] = {}  # by their address, which the file keeps
         self.reset()
 
     def reset(self) -> None:
@@ -70,10 +77,12 @@ class FastMessageEncoder:
         except _UnfitError as unfit:
             raise EncodeError(unfit.reason, message=found.name, field=unfit.path) from None
 
-    def names_of(self, instructions: tuple[Instruction, ...]) -> frozenset[str]:
-        known = self._names.get(id(instructions))
+    def known(self, instructions: tuple[Instruction, ...]) -> "_Instructions":
+        known = self._known.get(id(instructions))
         if known is None:
-            known = self._names[id(instructions)] = frozenset(each.name for each in instructions)
+            names = frozenset(each.name for each in instructions)
+            has_map = any(each.has_bit for each in instructions)
+            known = self._known[id(instructions)] = _Instructions(names, has_map)
         return known
 
     def _find(self, template: int | str) -> Template:
@@ -103,7 +112,7 @@ class _Writing:
         return write_map(bits) + head + body
 
     def _instructions(self, instructions: tuple[Instruction, ...], fields: Values) -> bytes:
-        names = self._encoder.names_of(instructions)
+        names = self._encoder.known(instructions).names
         if not names.issuperset(fields):
             unknown = fields.keys() - names
             raise self._unfit("the template has no such field", min(map(str, unknown)))
@@ -140,11 +149,11 @@ class _Writing:
 
     def _element(self, owner: Group | Sequence, fields: Values) -> bytes:
         self._path.append(owner.name)
-        outer = self._bits
-        if owner.has_map:
+        outer, has_map = self._bits, self._encoder.known(owner.instructions).has_map
+        if has_map:
             self._bits = []
         data = self._instructions(owner.instructions, fields)
-        if owner.has_map:
+        if has_map:
             data, self._bits = write_map(self._bits) + data, outer
         self._path.pop()
         return data

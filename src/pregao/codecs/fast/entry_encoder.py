@@ -11,18 +11,18 @@ from collections.abc import Sequence as Entries
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+from pregao.codecs.fast.entry_tables import DECIMAL, DEFAULT, DELTA, FIXED, PLAIN, PREVIOUS
 from pregao.codecs.fast.templates import FastType, Field, Instruction, Operator, Sequence, SplitDecimal
 from pregao.codecs.fast.wire import NULL, write_ascii, write_map, write_signed, write_unsigned
 from pregao.model.errors import EncodeError
 
-_FIXED, _PLAIN, _DEFAULT, _PREVIOUS, _DELTA, _DECIMAL = range(6)
 _UNSET: Final = object()  # nothing was sent yet: not the same as empty
 _WRITTEN: Final = 1 << 13  # values of a field whose bytes are kept: dates, times and firms come again
 
 Writer = Callable[[Any], bytes]
 
 
-class Step(NamedTuple):
+class EntryStep(NamedTuple):
     code: int
     name: str
     bit: int  # of the map, by value; 0: it has none
@@ -34,10 +34,10 @@ class Step(NamedTuple):
     write_exponent: Writer | None = None
 
 
-class Shape(NamedTuple):
+class EntryShape(NamedTuple):
     bits: int  # those that are set whatever the values are
     width: int
-    steps: tuple[Step, ...]
+    steps: tuple[EntryStep, ...]
     maps: dict[int, bytes]  # by bits
 
 
@@ -46,8 +46,8 @@ class EntryEncoder:
 
     def __init__(self, template: str, sequence: Sequence) -> None:
         self._template, self._sequence = template, sequence
-        self._shapes: dict[tuple[str, ...], Shape | None] = {}
-        self._alone: dict[tuple[str, ...], Shape | None] = {}
+        self._shapes: dict[tuple[str, ...], EntryShape | None] = {}
+        self._alone: dict[tuple[str, ...], EntryShape | None] = {}
 
     def encode(self, entries: Entries[Mapping[str, Any]]) -> bytes | None:
         """All entries, without their number; None: there is one that this cannot do."""
@@ -81,11 +81,11 @@ class EntryEncoder:
         bits, width, steps, maps = found
         parts = [b""]
         for code, name, bit, write, initial, _, _, at_exponent, write_exponent in steps:
-            if code == _PLAIN:
+            if code == PLAIN:
                 parts.append(write(entry[name]))
-            elif code == _FIXED:
+            elif code == FIXED:
                 parts.append(initial)
-            elif code == _DEFAULT:
+            elif code == DEFAULT:
                 value = entry[name]
                 if value != initial:
                     bits |= bit
@@ -101,22 +101,22 @@ class EntryEncoder:
         return b"".join(parts)
 
     def _entry(
-        self, entry: Mapping[str, Any], shape: Shape, state: dict[str, Any], parts: list[bytes]
+        self, entry: Mapping[str, Any], shape: EntryShape, state: dict[str, Any], parts: list[bytes]
     ) -> None:
         bits, place = shape.bits, len(parts)
         parts.append(b"")
         for code, name, bit, write, initial, optional, last, at_exponent, write_exponent in shape.steps:
-            if code == _FIXED:
+            if code == FIXED:
                 parts.append(initial)
                 continue
             value = entry.get(name)
-            if code == _PLAIN:
+            if code == PLAIN:
                 parts.append(write(value))
-            elif code == _DEFAULT:
+            elif code == DEFAULT:
                 if value != initial:
                     bits |= bit
                     parts.append(write(value))
-            elif code == _PREVIOUS:
+            elif code == PREVIOUS:
                 known = state.get(name, _UNSET)
                 expected = initial if known is _UNSET else known
                 if last and known is not _UNSET and known is not None:
@@ -125,7 +125,7 @@ class EntryEncoder:
                     bits |= bit
                     parts.append(NULL if value is None else write(value))
                 state[name] = value
-            elif code == _DELTA:
+            elif code == DELTA:
                 parts.append(write(value - state.get(name, initial)))
                 state[name] = value
             else:
@@ -138,13 +138,13 @@ class EntryEncoder:
                 state[name] = mantissa
         parts[place] = shape.maps.get(bits) or _map(bits, shape.width, shape.maps)
 
-    def _shape(self, entry: Mapping[str, Any]) -> Shape | None:
+    def _shape(self, entry: Mapping[str, Any]) -> EntryShape | None:
         """What entries that have these fields come to."""
         unknown = entry.keys() - {each.name for each in self._sequence.instructions}
         if unknown:
             raise EncodeError("the template has no such field", message=self._template, field=min(unknown))
         bits = width = 0
-        steps: list[Step] = []
+        steps: list[EntryStep] = []
         for each in self._sequence.instructions:
             first = each.length if isinstance(each, Sequence) else each
             if isinstance(each, Sequence) and entry.get(each.name) is not None:
@@ -158,9 +158,9 @@ class EntryEncoder:
             steps += step
             bits |= sets << width
             width += _bits_of(first, absent=absent)
-        return Shape(bits, width, tuple(_joined(steps)), {})
+        return EntryShape(bits, width, tuple(_joined(steps)), {})
 
-    def _step(self, each: Instruction, *, absent: bool, bit: int) -> tuple[list[Step] | None, int]:
+    def _step(self, each: Instruction, *, absent: bool, bit: int) -> tuple[list[EntryStep] | None, int]:
         if isinstance(each, SplitDecimal):
             if absent:
                 return self._step(each.exponent, absent=True, bit=bit)
@@ -177,17 +177,19 @@ class EntryEncoder:
             if operator is Operator.INCREMENT and each.type.is_signed:
                 return None, 0
             last = each.type.maximum if operator is Operator.INCREMENT else 0
-            return [Step(_PREVIOUS, each.name, bit, _writer(each), _initial(each), each.optional, last)], 0
+            return [
+                EntryStep(PREVIOUS, each.name, bit, _writer(each), _initial(each), each.optional, last)
+            ], 0
         if absent:
             if operator is Operator.DEFAULT and each.initial is None:
                 return [], 0
-            return [Step(_FIXED, "", 0, bytes, NULL)], int(operator is Operator.DEFAULT)
+            return [EntryStep(FIXED, "", 0, bytes, NULL)], int(operator is Operator.DEFAULT)
         if operator is Operator.DELTA:
             if not each.type.is_integer:
                 return None, 0
-            return [Step(_DELTA, each.name, 0, _wide(each.optional), each.initial or 0)], 0
-        code = _PLAIN if operator is Operator.NONE else _DEFAULT
-        return [Step(code, each.name, bit, _writer(each), _initial(each))], 0
+            return [EntryStep(DELTA, each.name, 0, _wide(each.optional), each.initial or 0)], 0
+        code = PLAIN if operator is Operator.NONE else DEFAULT
+        return [EntryStep(code, each.name, bit, _writer(each), _initial(each))], 0
 
 
 def _map(bits: int, width: int, maps: dict[int, bytes]) -> bytes:
@@ -195,25 +197,25 @@ def _map(bits: int, width: int, maps: dict[int, bytes]) -> bytes:
     return known
 
 
-def _alone(shape: Shape, entry: Mapping[str, Any]) -> Shape:
+def _alone(shape: EntryShape, entry: Mapping[str, Any]) -> EntryShape:
     """The same of an entry before which nothing was sent: what it is compared with is known."""
     bits = shape.bits
-    steps: list[Step] = []
+    steps: list[EntryStep] = []
     for step in shape.steps:
-        if step.code == _DELTA:
-            steps.append(step._replace(code=_PLAIN, write=_shifted(step.write, step.initial)))
-        elif step.code != _PREVIOUS:
+        if step.code == DELTA:
+            steps.append(step._replace(code=PLAIN, write=_shifted(step.write, step.initial)))
+        elif step.code != PREVIOUS:
             steps.append(step)
         elif step.name not in entry:
             if step.initial is not None:
                 bits |= step.bit
-                steps.append(Step(_FIXED, "", 0, bytes, NULL))
+                steps.append(EntryStep(FIXED, "", 0, bytes, NULL))
         elif step.initial is None:
             bits |= step.bit
-            steps.append(step._replace(code=_PLAIN))
+            steps.append(step._replace(code=PLAIN))
         else:
-            steps.append(step._replace(code=_DEFAULT))
-    return Shape(bits, shape.width, tuple(_joined(steps)), {})
+            steps.append(step._replace(code=DEFAULT))
+    return EntryShape(bits, shape.width, tuple(_joined(steps)), {})
 
 
 def _shifted(write: Writer, base: int) -> Writer:
@@ -227,25 +229,25 @@ def _bits_of(each: Field | SplitDecimal, *, absent: bool) -> int:
     return int(each.exponent.has_bit) + (0 if absent else int(each.mantissa.has_bit))
 
 
-def _decimal(each: SplitDecimal, bit: int) -> list[Step] | None:
+def _decimal(each: SplitDecimal, bit: int) -> list[EntryStep] | None:
     exponent, mantissa = each.exponent, each.mantissa
     if exponent.operator is not Operator.DEFAULT or mantissa.operator is not Operator.DELTA:
         return None
     at_exponent = exponent.initial if isinstance(exponent.initial, int) else None
     base = mantissa.initial if isinstance(mantissa.initial, int) else 0
     return [
-        Step(
-            _DECIMAL, each.name, bit, _wide(mantissa.optional), base, exponent_default=at_exponent,
+        EntryStep(
+            DECIMAL, each.name, bit, _wide(mantissa.optional), base, exponent_default=at_exponent,
             write_exponent=_writer(exponent),
         )
     ]  # fmt: skip
 
 
-def _joined(steps: list[Step]) -> list[Step]:
+def _joined(steps: list[EntryStep]) -> list[EntryStep]:
     """Bytes that are always the same and follow each other are one step."""
-    found: list[Step] = []
+    found: list[EntryStep] = []
     for step in steps:
-        if found and step.code == found[-1].code == _FIXED:
+        if found and step.code == found[-1].code == FIXED:
             found[-1] = step._replace(initial=found[-1].initial + step.initial)
         else:
             found.append(step)

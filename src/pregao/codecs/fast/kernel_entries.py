@@ -12,16 +12,16 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from pregao.codecs.fast import entry_tables as t
-from pregao.codecs.fast.entry_encoder import EntryEncoder, Shape, Step
+from pregao.codecs.fast.entry_encoder import EntryEncoder, EntryShape, EntryStep
 from pregao.codecs.fast.kernels.entries import encode_entries
 from pregao.codecs.fast.templates import FastType, Field, Sequence, SplitDecimal
+from pregao.kernels import make_ready
 
 _KEPT_WORDS: Final = 1 << 13  # short texts that come again: firms, streams, conditions
 _MOST_SHAPES: Final = 1 << 10  # of one sequence: entries of hostile kinds make no more tables
 _VALUE_BYTES: Final = 20  # that a word comes to at most, and an entry besides: its map and NULLs
 _ENTRY_BYTES: Final = 128
-_MOST_FIELDS: Final = 60  # bits of a map are those of a word
-
+_MOST_BITS: Final = 60  # of a map: they are in a word
 _LAST: Final = (1 << 63) - 1
 
 _words: dict[str, int] = {}
@@ -46,6 +46,7 @@ class KernelEntryEncoder(EntryEncoder):
         self._state = np.zeros(2 * len(self._slots) + 1, np.int64)
         self._state_address = self._state.ctypes.data
         self._make_room(1 << 16)
+        make_ready([encode_entries])  # an exchange that is live must not stand still at its first message
 
     def encode(self, entries: Entries[Mapping[str, Any]]) -> bytes | None:
         with self._lock:
@@ -85,7 +86,7 @@ class KernelEntryEncoder(EntryEncoder):
     def _make_room(self, size: int) -> None:
         self._room = size
         buffer = np.empty(size, np.uint8)
-        self._address, self._out = buffer.ctypes.data, memoryview(buffer)
+        self._address, self._out = buffer.ctypes.data, buffer.data
 
     def _layout(self, entry: Mapping[str, Any]) -> _Layout | None:
         """What the kernel has to know of entries that have these fields; None: they are not for it."""
@@ -94,12 +95,12 @@ class KernelEntryEncoder(EntryEncoder):
             return None
         shape = self._shape(entry)
         found = None
-        if shape is not None and shape.width <= _MOST_FIELDS and len(shape.steps) <= _MOST_FIELDS:
+        if shape is not None and shape.width <= _MOST_BITS and _bytes_besides(shape) <= _ENTRY_BYTES:
             found = self._add(names, shape)
         self._layouts[names] = found
         return found
 
-    def _add(self, names: tuple[str, ...], shape: Shape) -> _Layout | None:
+    def _add(self, names: tuple[str, ...], shape: EntryShape) -> _Layout | None:
         known = [self._fields.get(name) for name in names]
         if any(
             isinstance(each, Field) and each.type > FastType.UINT64 and each.type is not FastType.ASCII
@@ -122,7 +123,9 @@ class KernelEntryEncoder(EntryEncoder):
         self._table_address = self._table.buffer_info()[0]
         return _Layout(place, tuple(texts), tuple(decimals))
 
-    def _row(self, step: Step, places: Mapping[str, int], exponents: Mapping[str, int]) -> list[int] | None:
+    def _row(
+        self, step: EntryStep, places: Mapping[str, int], exponents: Mapping[str, int]
+    ) -> list[int] | None:
         """A step as the table has it; None: its initial value is no word."""
         row = dict.fromkeys(range(0, t.STEP_BYTES, 8), 0)
         row[t.CODE], row[t.BIT] = step.code, step.bit
@@ -150,6 +153,12 @@ class KernelEntryEncoder(EntryEncoder):
         return (
             list(row.values()) if -t.WIDEST <= row[t.INITIAL] <= t.WIDEST or row[t.KIND] == t.TEXT else None
         )
+
+
+def _bytes_besides(shape: EntryShape) -> int:
+    """At most, beside those of values: NULLs, and the map."""
+    nulls = sum(len(step.initial) if step.code == t.FIXED else 1 for step in shape.steps)
+    return nulls + _MOST_BITS // 7 + 1
 
 
 def _word(text: str) -> int:

@@ -137,3 +137,14 @@ def test_counters_of_64_bits_go_on_beyond_what_the_kernel_takes() -> None:
         entries = [{"n": first}, {"n": first + 1}, {"n": (first + 2) % (1 << 64)}, {"n": 0}]
         plain = EntryEncoder("test", sequence).encode(entries)
         assert KernelEntryEncoder("test", sequence).encode(entries) == plain
+
+
+@ENCODERS
+@pytest.mark.parametrize("operator", [Operator.NONE, Operator.COPY])
+def test_many_fields_that_are_absent(encoder: type[EntryEncoder], operator: Operator) -> None:
+    fields = tuple(Field(f"f{at}", "", FastType.UINT32, True, operator, 7, at) for at in range(300))
+    shaped = encoder("test", Sequence("s", "", _sequence(145).length, fields))
+    encoded = shaped.encode([{"f299": 5}] * 3)
+    assert encoded == EntryEncoder("test", Sequence("s", "", _sequence(145).length, fields)).encode(
+        [{"f299": 5}] * 3
+    )

@@ -71,12 +71,12 @@ class PublishedBooks:
         Below the rows that are told nothing changes for listeners."""
         if self.depth is None:
             return [n.order_entry(update)]
-        key = update.security_id, update.side
-        if _count(self._side(key), update) >= self.depth:
+        levels = self._side((update.security_id, update.side))
+        if _count(levels, update) >= self.depth:
             return []
         return [
             n.level_entry(change, update.security_id, update.transact_ns, recovery=update.recovery)
-            for change in self._changes(key, executed=False)
+            for change in self._changes(update.side, levels, executed=False)
         ]
 
     def _empty(self, updates: Iterable[e.Update | None]) -> None:
@@ -104,16 +104,15 @@ class PublishedBooks:
                 levels.seen = []
                 changed[key] = update.transact_ns, False
         for key, (time_ns, recovery) in changed.items():
-            for change in self._changes(key, executed=executed):
+            for change in self._changes(key[1], self._side(key), executed=executed):
                 made.append(n.level_entry(change, key[0], time_ns, recovery=recovery))
         return made
 
-    def _changes(self, key: _Key, *, executed: bool) -> list[LevelChange]:
+    def _changes(self, side: Side, levels: LevelSide, *, executed: bool) -> list[LevelChange]:
         assert self.depth is not None
-        levels = self._side(key)
         if self.depth == TOP:
-            return top_changes(key[1], levels, executed=executed)
-        return level_changes(key[1], levels, self.depth, executed=executed)
+            return top_changes(side, levels, executed=executed)
+        return level_changes(side, levels, self.depth, executed=executed)
 
 
 def _count(levels: LevelSide, update: e.OrderUpdate) -> int:

@@ -65,15 +65,17 @@ class MessageStream:
             return
         if not self._parts:
             self._first = number
-        self._parts += (HEADER.pack(number, 1, 1, len(message)), message)
+        self._parts.append(HEADER.pack(number, 1, 1, len(message)) + message)
         self._units.append(entries)
         self._size += size
 
     def flush(self, now_ns: int) -> None:
         """The instant is over: what was added leaves."""
-        if self._parts:
-            self._send(b"".join(self._parts), self._first, tuple(self._units), now_ns)
-            self._parts.clear()
+        parts = self._parts
+        if parts:
+            payload = parts[0] if len(parts) == 1 else b"".join(parts)
+            self._send(payload, self._first, tuple(self._units), now_ns)
+            parts.clear()
             self._units.clear()
             self._size = 0
 
