@@ -7,6 +7,7 @@ have different bytes, is left as it is.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 import numpy as np
 
@@ -15,7 +16,8 @@ from pregao.feeds.registry import load_system
 from pregao.feeds.wire import JoinsParts
 from pregao.lake.plan.captures import CapturePiece, channel_reader, flow_headers, odd_packet, read_units
 from pregao.lake.plan.flows import UnitsRead
-from pregao.lake.plan.index import NUMBER_BITS, PIECE, FileIndex, StreamIndex
+from pregao.lake.plan.index import NUMBER_BITS, PIECE, Array, FileIndex, StreamIndex
+from pregao.lake.plan.loops import LoopReader
 from pregao.lake.plan.marks import MarkReader
 from pregao.lake.plan.presence import runs_of, union
 from pregao.model.streams import Feed, Stream
@@ -25,8 +27,8 @@ _Held = tuple[FileIndex, StreamIndex, UnitPart]  # where a part is
 
 
 def join_parts(streams: Sequence[_FileStream], files: Sequence[FileIndex], system: str) -> None:
-    """Of the incremental streams of a channel, whose sequences have the same numbers in all files. To do it
-    again changes nothing."""
+    """Of streams of a channel that tell the same, whose sequences, or loops, have the same numbers in all
+    files. To do it again changes nothing."""
     chosen = load_system(system)
     if not isinstance(chosen, JoinsParts):
         return
@@ -90,12 +92,33 @@ def _enter(file: FileIndex, stream: StreamIndex, own: UnitPart, joined: JoinedPa
     stream.pieces, stream.joined = np.concatenate([stream.pieces, row]), stream.joined + 1
     stream.resumes.append(joined.resume)
     stream.runs = union([stream.runs, runs_of(keys, sent)])
-    _note(file.system, stream, read, keys)
+    if stream.stream is Stream.SNAPSHOT:
+        _add_snapshots(file.system, stream, read, keys)
+    else:
+        _note(file.system, stream, read, keys)
 
 
-def _note(
-    system: str, stream: StreamIndex, read: UnitsRead, keys: np.ndarray[tuple[int], np.dtype[np.int64]]
-) -> None:
+def _add_snapshots(system: str, stream: StreamIndex, read: UnitsRead, keys: Array) -> None:
+    """What it has of a loop."""
+    reader = LoopReader(system, channel_reader("parts", system, stream.channel, Stream.SNAPSHOT))
+    reader.take(read.packets, keys, read.sent_ns)
+    snapshots, (more,) = reader.finish()
+    stream.snapshots = np.concatenate([stream.snapshots, snapshots])
+    place = int(np.searchsorted(stream.loops["loop"], more["loop"]))
+    if place == len(stream.loops) or stream.loops["loop"][place] != more["loop"]:
+        stream.loops = np.insert(stream.loops, place, more)
+        return
+    known = stream.loops[place]
+    for name, better in _OF_A_LOOP:
+        known[name] = better(known[name], more[name])
+
+
+_OF_A_LOOP: Final = (
+    ("sent_ns", min), ("ended_ns", max), ("least", min), ("greatest", max), ("ends", max), ("listed", max),
+)  # fmt: skip
+
+
+def _note(system: str, stream: StreamIndex, read: UnitsRead, keys: Array) -> None:
     """What it says of the whole day: instruments, phases, news."""
     units = read.packets
     seen = np.zeros(256, np.uint8)
@@ -103,7 +126,7 @@ def _note(
     if not len(noted):
         return
     reader = channel_reader("parts", system, stream.channel, Stream.DEFINITION)
-    marks = MarkReader(stream.channel, Stream.INCREMENTAL, system, reader)
+    marks = MarkReader(stream.channel, stream.stream, system, reader)
     marks.take(units, keys, read.sent_ns)
     found, definitions, news = marks.finish()
     stream.marks = np.concatenate([stream.marks, found])

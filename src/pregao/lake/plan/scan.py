@@ -83,7 +83,7 @@ def index_of(layout: CaptureLayout, scanner: "Scanner", settings: ScanSettings) 
 def _scan(
     path: str, settings: ScanSettings, verdicts: "Verdicts | None" = None
 ) -> tuple[CaptureLayout, "Scanner"]:
-    layout = open_layout(path, settings.scratch)
+    layout = open_layout(path, settings.scratch, settings.system)
     try:
         return layout, _scanned(layout, settings, verdicts)
     except NotInFramesError:
@@ -300,9 +300,9 @@ class Scanner:
             np.array(flow.pieces, PIECE), unknown=list(flow.unknown.values()), resumes=flow.resumes,
             learned=b"" if flow.wire is None else flow.wire.learned(),
         )  # fmt: skip
+        index.parts = self._left_parts(flow.flow)
         if stream is Stream.INCREMENTAL:
             index.pauses = flow.pauses
-            index.parts = self._left_parts(flow.flow)
             index.days = [] if flow.days is None else flow.days.begins
         if stream in (Stream.INCREMENTAL, Stream.SNAPSHOT):
             index.runs = union(flow.runs)
