@@ -6,7 +6,10 @@ of its own: whoever plans and reads the unit need not know. A unit that any file
 have different bytes, is left as it is.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from functools import partial
+from operator import itemgetter
 from typing import Final
 
 import numpy as np
@@ -15,7 +18,7 @@ from pregao.feeds.port import JoinedPacket, UnitPart
 from pregao.feeds.registry import load_system
 from pregao.feeds.wire import JoinsParts
 from pregao.lake.plan.captures import CapturePiece, channel_reader, flow_headers, odd_packet, read_units
-from pregao.lake.plan.flows import UnitsRead
+from pregao.lake.plan.flows import CalendarDays, UnitsRead, newest_events
 from pregao.lake.plan.index import NUMBER_BITS, PIECE, Array, FileIndex, StreamIndex
 from pregao.lake.plan.loops import LoopReader
 from pregao.lake.plan.marks import MarkReader
@@ -92,10 +95,26 @@ def _enter(file: FileIndex, stream: StreamIndex, own: UnitPart, joined: JoinedPa
     stream.pieces, stream.joined = np.concatenate([stream.pieces, row]), stream.joined + 1
     stream.resumes.append(joined.resume)
     stream.runs = union([stream.runs, runs_of(keys, sent)])
+    if stream.days:
+        _note_day(file.system, stream, read, keys)
     if stream.stream is Stream.SNAPSHOT:
         _add_snapshots(file.system, stream, read, keys)
     else:
         _note(file.system, stream, read, keys)
+
+
+def _note_day(system: str, stream: StreamIndex, read: UnitsRead, keys: Array) -> None:
+    """A day may begin with it: the file of the day before has its first parts, and nothing else of it."""
+    told = CalendarDays()
+    told.take(keys, read.sent_ns, partial(newest_events, system, read.packets, keys))
+    ((key, day),) = told.begins
+    place = bisect_right(stream.days, key, key=itemgetter(0))
+    if place and stream.days[place - 1][1] >= day:
+        return  # days do not go back
+    if place < len(stream.days) and stream.days[place][1] == day:
+        stream.days[place] = key, day
+    else:
+        stream.days.insert(place, (key, day))
 
 
 def _add_snapshots(system: str, stream: StreamIndex, read: UnitsRead, keys: Array) -> None:
