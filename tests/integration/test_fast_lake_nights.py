@@ -1,5 +1,5 @@
-"""A message of which the file of one day has the first chunks, and that of the next day the rest: it is of the
-day on which it was sent."""
+"""A message of which the file of one day has the first chunks, and that of the next the rest: it is of the day
+on which it was sent."""
 
 from pathlib import Path
 
