@@ -5,6 +5,8 @@ import gzip
 from pathlib import Path
 
 from pregao.lake.lake import Lake
+from pregao.lake.plan.index import FileIndex
+from pregao.lake.plan.scan import ScanSettings, scan_capture
 from pregao.lake.tables.catalogue import DATA_TABLES
 from pregao.simulator.memory import short_day
 from pregao.simulator.run import Simulation
@@ -39,3 +41,18 @@ def test_a_day_of_framed_messages(tmp_path: Path) -> None:
     orders = lakes[1].arrow("orders").to_pylist()
     assert len(orders) > 10
     assert all(row["ts_recv_a"] == row["ts_send"] for row in orders)
+    _check_cut(framed[0], tmp_path)
+
+
+def _check_cut(path: Path, folder: Path) -> None:
+    """What is left over is told, and all before it counts."""
+    content = path.read_bytes()
+    whole, cut = (_scanned(path, folder, content), _scanned(path, folder, content[:-3]))
+    assert not whole.layout.damage
+    assert len(cut.layout.damage) == 1
+    assert cut.streams[0].packets == whole.streams[0].packets - 1
+
+
+def _scanned(path: Path, folder: Path, content: bytes) -> FileIndex:
+    path.write_bytes(content)
+    return scan_capture(str(path), ScanSettings(system="fast", scratch=str(folder / "scratch")))

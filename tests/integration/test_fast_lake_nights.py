@@ -1,4 +1,4 @@
-"""A message of which the file of one day has the first chunks, and that of the next the rest: it is of the day
+"""A message of which the file of one day has the first chunks, and that of the next the rest, is of the day
 on which it was sent."""
 
 from pathlib import Path

@@ -106,4 +106,5 @@ class HeardSequences:
     def version(self, counted: int) -> int | None:
         """Of the sequence that a listener has counted so far; None: nothing was heard. One whose reset comes
         behind its first messages may be counted twice."""
-        return self._heard[min(counted, len(self._heard)) - 1] if self._heard else None
+        known = min(counted, len(self._heard))
+        return self._heard[known - 1] if known > 0 else None

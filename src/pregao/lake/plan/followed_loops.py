@@ -93,7 +93,7 @@ def _copies(loop: FollowedLoop, chains: list[_Chain]) -> _Chain:
 def _is_same(loop: FollowedLoop, copy: FollowedLoop) -> bool:
     """One that a reset broke off may have been sent in the same millisecond as the next."""
     begins_ns, ends_ns = max(loop.sent_ns, copy.sent_ns), min(loop.ended_ns, copy.ended_ns)
-    if not (begins_ns < ends_ns or loop.sent_ns == copy.sent_ns):
+    if begins_ns > ends_ns:
         return False
     (ends, listed, greatest), (their_ends, their_listed, their_greatest) = _facts(loop), _facts(copy)
     if (ends or their_ends or max(greatest, their_greatest)) < max(greatest, their_greatest):
@@ -101,7 +101,9 @@ def _is_same(loop: FollowedLoop, copy: FollowedLoop) -> bool:
     if any(a and b and a != b for a, b in ((ends, their_ends), (listed, their_listed))):
         return False
     _, ours, theirs = np.intersect1d(loop.snapshots["unit"], copy.snapshots["unit"], return_indices=True)
-    return bool((loop.snapshots[_WHO][ours] == copy.snapshots[_WHO][theirs]).all())
+    only_touch = begins_ns == ends_ns and loop.sent_ns != copy.sent_ns
+    same: Array = loop.snapshots[_WHO][ours] == copy.snapshots[_WHO][theirs]
+    return bool(same.all()) and (len(ours) > 0 or not only_touch)
 
 
 _WHO: Final = ["security_id", "number", "rpt_seq"]

@@ -14,7 +14,6 @@ from pregao.io.captures import open_capture
 from pregao.lake.store.location import is_remote
 from pregao.model.errors import CaptureError
 
-_NOBODY: Final = {"src": 0, "dst": 0, "src_port": 0, "dst_port": 0}
 _LARGEST: Final = 65_507  # bytes of a datagram: no message that was ever sent has a longer frame
 _CUT_RECORD: Final = bytes(8)  # the scan says that the file ends in the middle of one
 
@@ -38,7 +37,7 @@ def write_capture(path: str, system: str, file: BinaryIO) -> None:
     with open_capture(path) as source:
         for item in FramedReader(path, chosen).read(source):
             if isinstance(item, Datagram) and len(item.payload) <= _LARGEST:
-                frame = ethernet_udp_frame(bytes(item.payload), **_NOBODY)
+                frame = ethernet_udp_frame(bytes(item.payload), src=0, dst=0, src_port=0, dst_port=0)
                 file.write(pcap_record(item.ts_ns, frame))
             elif isinstance(item, Finding):
                 file.write(_CUT_RECORD)
