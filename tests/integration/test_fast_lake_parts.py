@@ -56,12 +56,13 @@ def _chunked(packets: Sequence[Captured], keeps: Keeps) -> list[Captured]:
     return found
 
 
-def _captures(day: Path, folder: Path, **keeps: Keeps) -> Path:
-    """The day with the incremental streams in chunks."""
+def _captures(day: Path, folder: Path, streams: str = "Incremental", **keeps: Keeps) -> Path:
+    """The day with some streams in chunks."""
     for path in day.rglob("*.pcap"):
         if int(path.name[:3]) in CHANNELS:
-            chunked = "Incremental" in path.name
-            change = partial(_chunked, keeps=keeps[path.stem[-1]]) if chunked else None
+            chunked = any(name in path.name for name in streams.split())
+            feed = "B" if path.stem.endswith("FeedB") else "A"
+            change = partial(_chunked, keeps=keeps[feed]) if chunked else None
             copy_capture(path, folder, change)
     return folder
 
@@ -70,9 +71,9 @@ def _all(number: int, chunk: int, chunks: int) -> bool:
     return True
 
 
-def _but(lost: int) -> Keeps:
-    """Every third message lacks a chunk, the same of all: chunk 1 or 2."""
-    return lambda number, chunk, chunks: not (number % 3 == 0 and chunks > 1 and chunk == lost)
+def _but(lost: int, every: int = 3) -> Keeps:
+    """Every third message, or as told, lacks a chunk, the same of all: chunk 1 or 2."""
+    return lambda number, chunk, chunks: not (number % every == 0 and chunks > 1 and chunk == lost)
 
 
 def _tables(lake: Path) -> dict[str, list[str]]:
@@ -103,6 +104,41 @@ def test_what_a_and_b_have_in_part_each_is_whole(day: Path, tmp_path: Path) -> N
     assert _columns(lake, "news", headlines) == _columns(
         Lake(tmp_path / "whole-lake", system="fast"), "news", headlines
     )
+
+
+LOOPS = "Snapshot Instrument"
+
+
+@pytest.mark.parametrize("lost", ["chunks", "messages"])
+def test_loops_that_a_and_b_have_in_part_each_are_whole(day: Path, tmp_path: Path, lost: str) -> None:
+    """Snapshots and lists: of every message each feed lacks another chunk, or each lacks other messages."""
+    keeps = {"A": _but(1, 1), "B": _but(2, 1)} if lost == "chunks" else {"A": _half(0), "B": _half(1)}
+    captures = {
+        "whole": _captures(day, tmp_path / "whole", LOOPS, A=_all, B=_all),
+        "parts": _captures(day, tmp_path / "parts", LOOPS, **keeps),
+    }
+    for name, folder in captures.items():
+        assert len([path for path in folder.iterdir() if "Incremental" not in path.name]) == 4 * len(CHANNELS)
+        build([folder], tmp_path / f"{name}-lake", system="fast", slices=2, channels=frozenset({184, 214}))
+    expected, found = _tables(tmp_path / "whole-lake"), _tables(tmp_path / "parts-lake")
+    assert expected["book_checkpoints"]
+    assert expected["instruments"]
+    for table, rows in expected.items():
+        assert found[table] == rows, table
+
+
+def test_a_loop_that_lacks_a_chunk_on_both_feeds_is_not_complete(day: Path, tmp_path: Path) -> None:
+    captures = _captures(day, tmp_path / "day", "Snapshot", A=_but(1, 1), B=_but(1, 1))
+    whole = _captures(day, tmp_path / "whole", "Snapshot", A=_all, B=_all)
+    for folder in (captures, whole):
+        build([folder], tmp_path / f"{folder.name}-lake", system="fast", slices=1, channels=frozenset({184}))
+    found, expected = (_tables(tmp_path / f"{name}-lake")["book_checkpoints"] for name in ("day", "whole"))
+    assert len(found) < len(expected)
+
+
+def _half(rest: int) -> Keeps:
+    """Every second message."""
+    return lambda number, chunk, chunks: number % 2 == rest
 
 
 def _columns(lake: Lake, table: str, names: Sequence[str]) -> list[str]:

@@ -1,176 +1,232 @@
-"""fast-impaired-days: channels of FIX/FAST over feeds that lose, repeat and reorder datagrams and single
-chunks.
+"""`fast-impaired-days`: the days and troubles of `impaired-days` as the exchange sends them in UMDF FIX/FAST,
+on channels of orders, of levels and of the best level, against its own truth at the same sequence number.
 
-The market is `tests.kits.fast_market`, which knows the truth: MBO, MBP and TOB. A replayer is there, is not,
-or answers late; the receiver's clock jumps; sequences, channels and books are reset. Whenever the channel is
-where the market is, every clean book is the market's; at the end, after some quiet loops, all of them are
-clean.
+Beside those troubles, messages come in chunks of which single ones are lost, by one feed or by both; a
+replayer is there, is not, or answers when nobody waits any more; and the clock of the listener may jump.
 """
 
 from collections import deque
+from dataclasses import replace
 from random import Random
-from typing import Any, Final
+from typing import Final
 
+from pregao.feeds.fast.chunks import split_datagram
 from pregao.feeds.fast.system import FAST
-from pregao.handler.handler import ChannelHandler
-from pregao.model.market import Side
-from pregao.model.streams import Feed, Stream
-from pregao.recovery.events import Event, UnitsWanted
-from pregao.recovery.policy import number_of
-from tests.kits.fast_market import CHANNEL, MS, FastToy, datagrams
+from pregao.feeds.publishing import ReplayablePublisher, SentMessage
+from pregao.handler.replays import Answer, Replays
+from pregao.market.replaying import client_settings
+from pregao.model.streams import Stream
+from pregao.recovery.events import Event
+from pregao.simulator.memory import BooksCheckpoint, CapturedPacket, MemoryDay, MemoryOutput
+from pregao.simulator.run import Simulation
+from pregao.simulator.settings import Settings
+from tests.kits.fast_chunks import ChunkLosses
+from tests.kits.memory_replayer import MemoryReplayer
+from tests.proofs.day_report import DayReport
+from tests.proofs.fast_truth import FastTruth, HeardSequences, depth_of
+from tests.proofs.impaired_days import Listener, settings_of
+from tests.proofs.impaired_scenarios import Scenario, scenario_of
 from tests.proofs.result import Result
+from tests.proofs.truth_follower import DifferenceError, Point
 
 NAME: Final = "fast-impaired-days"
 SEEDS: Final = 200
-STEPS: Final = 400
-_LATE_MS: Final = {"on": 30, "late": 900}
+MESSAGES: Final = 800
+INSTRUMENTS, RELISTINGS, LOOPS = 12, 12, 40  # each instrument is on three channels
+BOOKS: Final = range(166, 256)  # channels of orders, levels and best levels
+REPLAYERS: Final = ("on", "off", "late")
+JUMPS_OF: Final = 7  # one seed in so many has a clock that jumps
+_MS: Final = 1_000_000
+_LATE_NS: Final = 900 * _MS  # after an answer is not waited for any more
+_AFTER_NS: Final = 5_000 * _MS  # after the last packet: what is asked for comes, or is given up
+_CALM_SHARE: Final = 0.15  # of the day, at its end: no chunks are lost
+_FOREVER: Final = 1 << 62
 
 
-def cases(trials: int, first: int) -> list[int]:
-    return list(range(first, first + trials))
+class DayInTime:
+    """A replayer that has what the exchange has sent by now; its answers may take longer."""
+
+    def __init__(self, sent: dict[int, list[SentMessage]], kind: str) -> None:
+        self._replayer = MemoryReplayer(
+            FAST.number_of, is_there=kind != "off", settings=client_settings(FAST.policy, 2)
+        )
+        self._sent = deque(
+            sorted(((each.sent_ns, channel, each) for channel in sent for each in sent[channel]),
+                   key=lambda each: each[0])
+        )  # fmt: skip
+        self._delay_ns = _LATE_NS if kind == "late" else 0
+        self._late: deque[tuple[int, Answer]] = deque()
+        self._now_ns = 0
+        self.ask = self._replayer.ask
+
+    def next_timeout(self) -> int:
+        due_ns = self._replayer.client.next_timeout()
+        late_ns = self._late[0][0] if self._late else _FOREVER
+        return min(_FOREVER if due_ns is None else due_ns, late_ns)
+
+    def run(self, now_ns: int) -> None:
+        self._now_ns = now_ns
+        while self._sent and self._sent[0][0] <= now_ns:
+            _, channel, message = self._sent.popleft()
+            self._replayer.keep(channel, *message)
+        self._replayer.run(now_ns)
+        due_ns = now_ns + self._delay_ns
+        self._late += [(due_ns, answer) for answer in self._replayer.take_answers()]
+
+    def take_answers(self) -> list[Answer]:
+        taken = []
+        while self._late and self._late[0][0] <= self._now_ns:
+            taken.append(self._late.popleft()[1])
+        return taken
 
 
-class ImpairedDay:
-    def __init__(self, seed: int) -> None:
-        self.random, self.result = Random(f"{NAME} {seed}"), Result(NAME, trials=1)
-        self._seed, kind = seed, ("MBO", "MBP", "TOB")[seed % 3]
-        self.toy, self.handler = FastToy(seed, kind), ChannelHandler(CHANNEL, FAST)
-        self.replayer = self.random.choice(("on", "off", "late"))
-        self.loss, self.both = self.random.choice((0.0, 0.02, 0.2)), self.random.choice((0.0, 0.01, 0.05))
-        self._jump_ns = 0
-        self._late: deque[tuple[bytes, Stream, Feed]] = deque()
-        self._answers: deque[tuple[int, int, bytes]] = deque()  # when due, number, message
-        self._impaired = True
-        self._ended = -1  # the sequence that the market has ended with its last reset
+class FastListener(Listener):
+    """Handlers of all channels with books, a replayer beside them."""
 
-    def run(self) -> Result:
-        for step in range(STEPS):
-            self.toy.now_ns += MS * self.random.choice((0, 1, 1, 5, 40))
-            self._act(step)
-            if step % 20 == 19:
-                self._loop(Stream.DEFINITION if step % 40 == 19 else Stream.SNAPSHOT)
-            self._compare()
-        self._impaired = False
-        self._calm_down()
-        return self.result
+    system = FAST
+    believes_phases = False  # snapshots tell them (11.4), and who never had market data has none (5.1.2)
 
-    def _calm_down(self) -> None:
-        """Nothing is lost any more: after some loops everything is whole."""
-        for _ in range(4):
-            self._pass(1_000)
-            self._send(self.toy.step())
-            for stream in (Stream.DEFINITION, Stream.SNAPSHOT, Stream.SNAPSHOT):
-                self._loop(stream)
-            self._compare()
-        stale = [book.security_id for book in self.handler.books() if not book.is_clean]
-        if stale or len(list(self.handler.books())) != len(self.toy.instruments):
-            self._fail(f"{len(stale)} books are not clean at the end")
+    def __init__(
+        self,
+        day: MemoryDay,
+        scenario: Scenario,
+        sent: dict[int, list[SentMessage]],
+        versions: dict[int, int],
+        replayer: str,
+    ) -> None:
+        super().__init__(day, scenario)
+        self._heard = {
+            channel: HeardSequences(messages, versions[channel]) for channel, messages in sent.items()
+        }
+        self._replayer = DayInTime(sent, replayer)
+        self._replays = Replays(self._replayer, self.handlers)
+        self._looked_ns = day.packets[0].ts_ns
 
-    def _act(self, step: int) -> None:
-        toy, dice = self.toy, self.random.random()
-        if dice < 0.005:
-            self._ended = self.handler.machine.arbiter.version
-            self._send(toy.reset())
-        elif dice < 0.01:
-            for message in toy.channel_reset():
-                self._send(message)
-        elif dice < 0.02:
-            for message in toy.book_reset(self.random.choice(list(toy.instruments))):
-                self._send(message)
-        elif dice < 0.03:
-            self._send(toy.phase("G0", self.random.choice((17, 21))))
-        elif dice < 0.035:
-            self._jump_ns += self.random.choice((-5_000, 5_000)) * MS  # the receiver's clock
-            self.result.impairments += 1
-        elif dice < 0.06:
-            self._pass(self.random.choice((10, 100, 700)))
-        else:
-            self._send(toy.step())
+    def _truth(self, channel: int, checkpoints: list[BooksCheckpoint]) -> FastTruth:
+        return FastTruth(checkpoints, depth_of(channel), counted=False)
 
-    # The wire
+    def _point(self, channel: int) -> Point | None:
+        machine = self.handlers[channel].machine
+        version = self._heard[channel].version(machine.arbiter.version)
+        return None if version is None else (version, machine.at & 0xFFFFFFFF)
 
-    def _send(self, message: bytes) -> None:
-        number = FAST.number_of(message)
-        assert number is not None
-        self._spread(number, message, Stream.INCREMENTAL)
+    def listen(self, day: MemoryDay) -> None:
+        super().listen(day)
+        self._wake(day.packets[-1].ts_ns + _AFTER_NS)
 
-    def _loop(self, stream: Stream) -> None:
-        self.toy.now_ns += MS
-        messages = self.toy.definitions() if stream is Stream.DEFINITION else self.toy.snapshots()
-        for number, message in enumerate(messages, 1):
-            self._spread(number, message, stream)
+    def hear(self, packet: CapturedPacket) -> None:
+        if packet.stream is Stream.INCREMENTAL:
+            for chunk in split_datagram(packet.payload).chunks:
+                if chunk.current == 1:
+                    self._heard[packet.channel].hear(packet.payload[chunk.offset :])
 
-    def _spread(self, number: int, message: bytes, stream: Stream) -> None:
-        size = self.random.choice((1_410, 1_410, 60)) if self._impaired else 1_410
-        for chunk in datagrams(number, message, size):
-            lost_by_both = self._impaired and self.random.random() < self.both
-            self.result.impairments += lost_by_both
-            for feed in () if lost_by_both else (Feed.A, Feed.B):
-                if self._impaired and self.random.random() < self.loss:
-                    self.result.impairments += 1
-                    continue
-                self._late.append((chunk, stream, feed))
-                if self._impaired and self.random.random() < 0.02:
-                    self._late.append((chunk, stream, feed))
-                    self.result.impairments += 1
-        if self._impaired and self.random.random() < 0.1 and len(self._late) > 1:
-            self._late.rotate(1)
-            self.result.impairments += 1
-        while self._late and (not self._impaired or self.random.random() < 0.9):
-            self._take(self.handler.receive(*self._late.popleft(), self._now_ns))
+    def _before(self, packets: list[CapturedPacket]) -> None:
+        for packet in packets:
+            self.hear(packet)
 
-    # Time and the replayer
+    def _wake(self, now_ns: int) -> None:
+        """Everything that is due by now, in the order of its time."""
+        earliest_ns = min(self._looked_ns + _MS, now_ns)  # a clock may be set back
+        while (due_ns := max(self._next_due(), earliest_ns)) < now_ns:
+            self._look(due_ns)
+            earliest_ns = due_ns + _MS
+        self._look(now_ns)
+        self._looked_ns = now_ns
 
-    @property
-    def _now_ns(self) -> int:
-        return self.toy.now_ns + self._jump_ns
+    def _next_due(self) -> int:
+        times = [handler.next_timeout() for handler in self.handlers.values()]
+        return min([self._replayer.next_timeout(), *(time for time in times if time is not None)])
 
-    def _pass(self, ms: int) -> None:
-        until_ns = self.toy.now_ns + ms * MS
-        while self.toy.now_ns < until_ns:
-            self.toy.now_ns += 5 * MS
-            due_ns = self.handler.next_timeout()
-            if due_ns is not None and due_ns <= self._now_ns:
-                self._take(self.handler.on_timeout(self._now_ns))
-            while self._answers and self._answers[0][0] <= self.toy.now_ns:
-                _, number, message = self._answers.popleft()
-                self._take(self.handler.on_replayed(number, message, self._now_ns))
+    def _look(self, now_ns: int) -> None:
+        super()._wake(now_ns)
+        self._replayer.run(now_ns)
+        for channel, events in self._replays.deliver(now_ns):
+            self._note(events, now_ns)
+            self._check(channel)
 
-    def _take(self, events: list[Event]) -> None:
-        for event in events:
-            if isinstance(event, UnitsWanted) and self.replayer != "off":
-                for number in range(number_of(event.first), number_of(event.last) + 1):
-                    message = self.toy.archive.get(number)
-                    if message is not None:
-                        due_ns = self.toy.now_ns + _LATE_MS[self.replayer] * MS
-                        self._answers.append((due_ns, number, message))
+    def _note(self, events: list[Event], now_ns: int) -> None:
+        super()._note(events, now_ns)
+        self._replays.follow(events, now_ns)
 
-    # The truth
-
-    def _compare(self) -> None:
-        """Where nothing is on its way any more."""
-        arbiter = self.handler.machine.arbiter
-        if self._late or self.handler.machine.at & 0xFFFFFFFF != self.toy.number or arbiter.held:
-            return
-        if arbiter.version == self._ended:
-            return  # the market has begun again, and the channel has not heard of it
-        for security_id, one in self.toy.instruments.items():
-            try:
-                book = self.handler.book(security_id)
-            except KeyError:
-                continue
-            if book.is_clean:
-                self.result.comparisons += 1
-                for side, told in ((Side.BUY, one.bids), (Side.SELL, one.offers)):
-                    truth = [(price * 100, *rest) for price, *rest in told.levels(self.toy.depth or None)]
-                    ours = [(each.price, each.size, each.orders) for each in book.side_levels(side)]
-                    if ours != truth:
-                        self._fail(f"message {self.toy.number}: {security_id} {side.name} is wrong")
-
-    def _fail(self, what: str) -> None:
-        self.result.failures += 1
-        self.result.failed.append(f"{NAME} seed {self._seed}, {self.toy.kind}: {what}")
+    def finish(self) -> None:
+        super().finish()
+        for handler in self.handlers.values():
+            self.report.heals["replay"] += handler.machine.counters.healed_by_replay
 
 
-def run_case(seed: int) -> tuple[Result, Any]:
-    return ImpairedDay(seed).run(), None
+def simulate(settings: Settings) -> tuple[MemoryDay, dict[int, list[SentMessage]], dict[int, int]]:
+    """A day of the exchange, with every message of its incremental streams and the sequence that each ends
+    in."""
+    output = MemoryOutput(settings)
+    simulation = Simulation(settings, output=output)
+    lines = [line for line in simulation.lines if line.channel in BOOKS]
+    publishers = {line.channel: line.publisher for line in lines}
+    for publisher in publishers.values():
+        assert isinstance(publisher, ReplayablePublisher)
+        publisher.keep_messages()
+    for _ in simulation.days():
+        pass
+    sent = {channel: publisher.take_messages() for channel, publisher in publishers.items()}
+    versions = {
+        channel: publisher.point(Stream.INCREMENTAL).version for channel, publisher in publishers.items()
+    }
+    output.day.packets = [packet for packet in output.day.packets if packet.channel in BOOKS]
+    return output.day, sent, versions
+
+
+def fast_scenario(seed: int) -> Scenario:
+    """Binary's, where every stream is on both feeds (5.2.3)."""
+    scenario = scenario_of(seed)
+    faults = scenario.faults.replace("@I+S", "@I+S+BI+BS").replace("gone=B", "gone=B+BI+BS")
+    return replace(scenario, faults=faults, version=FAST.default_version)
+
+
+def replayer_of(seed: int) -> str:
+    return REPLAYERS[seed // 2 % len(REPLAYERS)]
+
+
+def run_day(seed: int, messages: int = MESSAGES) -> DayReport:
+    """One day; raises DifferenceError."""
+    scenario = fast_scenario(seed)
+    settings = settings_of(
+        seed, scenario, messages, system=FAST.name, instruments=INSTRUMENTS, relistings=RELISTINGS,
+        loops=LOOPS,
+    )  # fmt: skip
+    day, sent, versions = simulate(settings)
+    listener = FastListener(day, scenario, sent, versions, replayer_of(seed))
+    first_ns, last_ns = day.packets[0].ts_ns, day.packets[-1].ts_ns
+    losses = ChunkLosses(seed, until_ns=last_ns - int((last_ns - first_ns) * _CALM_SHARE))
+    day.packets = list(losses.impair(day.packets))
+    jumps = _let_the_clock_jump(day, seed) if seed % JUMPS_OF == JUMPS_OF - 1 else 0
+    listener.report.impairments = len(day.faults) + losses.lost + jumps
+    listener.listen(day)
+    listener.finish()
+    return listener.report
+
+
+def _let_the_clock_jump(day: MemoryDay, seed: int) -> int:
+    """Seconds forth and back; how often."""
+    chance, jump_ns, jumps = Random(f"jumps/{seed}"), 0, 0
+    for place, packet in enumerate(day.packets):
+        if chance.random() < 6 / len(day.packets):
+            jump_ns += chance.choice((-5_000, 5_000)) * _MS
+            jumps += 1
+        day.packets[place] = packet._replace(ts_ns=packet.ts_ns + jump_ns)
+    return jumps
+
+
+def cases(seeds: int = SEEDS, first: int = 1) -> list[int]:
+    return list(range(first, first + seeds))
+
+
+def run_case(seed: int) -> tuple[Result, DayReport | None]:
+    result = Result(NAME, trials=1)
+    try:
+        report = run_day(seed)
+    except DifferenceError as difference:
+        result.failures = 1
+        words = f"{fast_scenario(seed)}, replayer {replayer_of(seed)}"
+        result.failed.append(f"{NAME} seed {seed}, {words}: {difference}")
+        return result, None
+    result.comparisons, result.impairments = report.comparisons, report.impairments
+    return result, report

@@ -3,7 +3,6 @@ to multicast groups and answers requests of a replayer, the other is a live mark
 
 import asyncio
 import pickle
-from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
@@ -14,22 +13,19 @@ from pregao.captures.subscriptions import load_subscriptions
 from pregao.codecs.fix import load_builtin_dictionary
 from pregao.feeds.publishing import PublishingSite
 from pregao.handler.keeper import Observer
-from pregao.handler.views import HandledBook
 from pregao.io.clock import WallClock
 from pregao.io.multicast import MulticastSender
 from pregao.market.channels import Channels
 from pregao.market.live import LivePackets
 from pregao.market.replaying import open_replayer
-from pregao.model import events as e
 from pregao.model.channel_map import LOOPBACK, load_channels
-from pregao.model.market import Side
 from pregao.model.streams import Feed, Stream
 from pregao.sessions.replay import REPLAYER
 from pregao.simulator.live.replayers import Replayer
-from pregao.simulator.memory import BooksCheckpoint, CapturedPacket, InstrumentTruth
-from pregao.simulator.venue import Resting
+from pregao.simulator.memory import BooksCheckpoint, CapturedPacket
 from tests.proofs.day_report import DayReport
-from tests.proofs.truth_follower import DifferenceError, TruthFollower
+from tests.proofs.fast_truth import FastTruth, depth_of
+from tests.proofs.truth_follower import DifferenceError
 from tests.twins.position_books import messages_of
 
 _BEAT_S = 0.05
@@ -37,7 +33,6 @@ _AFTER_THE_END = 20  # times that something comes after all is there
 _PATIENCE_S = 10.0  # after the end of the day: a replayer is asked, then there are snapshots
 _NUMBER = 0xFFFFFFFF
 _WHOLE_SHARE = 0.03  # of the packets, at the beginning: who counts sequences has to hear the first
-_DEPTHS = (None, 5, 1)  # of channels from 166, 196 and 226 on
 
 
 class Losses(NamedTuple):
@@ -146,54 +141,6 @@ def send_day(
 
 
 # The listener
-
-
-def depth_of(channel: int) -> int | None:
-    return _DEPTHS[(channel - 166) // 30]
-
-
-class FastTruth(TruthFollower):
-    """Books by position, by level and of the best level, and prices of statistics that both know."""
-
-    def __init__(self, checkpoints: list[BooksCheckpoint], depth: int | None) -> None:
-        versions = sorted({checkpoint.seq_version for checkpoint in checkpoints})
-        # Nothing on the wire numbers the sequences: a listener counts those that it has heard.
-        counted = {version: place for place, version in enumerate(versions, 1)}
-        placed = (each._replace(seq_version=counted[each.seq_version]) for each in checkpoints)
-        super().__init__(placed, 0)
-        self._depth = depth
-
-    def _compare_sides(self, book: HandledBook, truth: InstrumentTruth) -> None:
-        for side, resting in ((Side.BUY, truth.bids), (Side.SELL, truth.offers)):
-            self.books += 1
-            ours, theirs = list(self._ours(book, side)), list(self._theirs(resting))
-            if ours != theirs:
-                raise DifferenceError(f"channel {book.channel} {book.symbol} {side.name}: {ours} {theirs}")
-
-    def _ours(self, book: HandledBook, side: Side) -> Iterator[tuple[object, ...]]:
-        if self._depth is None:
-            yield from ((each.order_id, each.price, each.size) for each in book.orders(side))
-        else:
-            yield from ((each.price, each.size, each.orders) for each in book.side_levels(side))
-
-    def _theirs(self, resting: "tuple[Resting, ...] | list[Resting]") -> Iterator[tuple[object, ...]]:
-        if self._depth is None:
-            yield from ((each.order_id, each.price, each.size) for each in resting)
-            return
-        levels: dict[int | None, tuple[int, int]] = {}
-        for each in resting:
-            size, count = levels.get(each.price, (0, 0))
-            levels[each.price] = size + each.size, count + 1
-        yield from ((price, *rest) for price, rest in list(levels.items())[: self._depth])
-
-    def _compare_statistics(self, book: HandledBook, truth: InstrumentTruth) -> None:
-        names = {e.HighPrice: "high", e.LowPrice: "low", e.OpeningPrice: "opening"}
-        told = {names[type(each)]: each.price for each in truth.statistics if type(each) in names}
-        for name in names.values():
-            self.statistics += 1
-            found = getattr(book.statistics, name)
-            if (found and found.price) != told.get(name):
-                raise DifferenceError(f"{book.symbol}: {name} {found}, truth {told.get(name)}")
 
 
 class FastListener:

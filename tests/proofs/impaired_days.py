@@ -2,14 +2,24 @@
 go wrong on the way, against the exchange's own truth at the same sequence number."""
 
 from datetime import date
+from typing import Any
 
 from pregao.feeds.binary.system import BINARY
+from pregao.feeds.port import MulticastSystem
 from pregao.feeds.publishing import PublishingSite as PublisherSite
 from pregao.handler.handler import ChannelHandler
 from pregao.handler.instruments import LineTable
 from pregao.model.packets import batch_of
 from pregao.model.streams import Feed, Stream, StreamId
-from pregao.simulator.memory import CapturedPacket, MemoryDay, short_day, simulate_in_memory
+from pregao.recovery.events import Event
+from pregao.simulator.memory import (
+    BooksCheckpoint,
+    CapturedPacket,
+    MemoryDay,
+    short_day,
+    simulate_in_memory,
+)
+from pregao.simulator.settings import Settings
 from tests.proofs.day_report import DayReport
 from tests.proofs.impaired_scenarios import (
     INSTRUMENTS,
@@ -21,7 +31,7 @@ from tests.proofs.impaired_scenarios import (
 )
 from tests.proofs.list_follower import ListFollower
 from tests.proofs.result import Result
-from tests.proofs.truth_follower import DifferenceError, TruthFollower, check_phases_known
+from tests.proofs.truth_follower import DifferenceError, Point, TruthFollower, check_phases_known
 
 NAME = "impaired-days"
 SEEDS = 300
@@ -33,6 +43,7 @@ class Listener:
     """A handler for each channel, and the truth beside it."""
 
     believes_phases = True  # nobody forges them, and every loop has them all
+    system: MulticastSystem = BINARY
 
     def __init__(self, day: MemoryDay, scenario: Scenario) -> None:
         self._scenario, self.report = scenario, DayReport()
@@ -40,10 +51,13 @@ class Listener:
         self.truths: dict[int, TruthFollower] = {}
         self.lists: dict[int, ListFollower] = {}
         for channel in sorted({packet.channel for packet in day.packets}):
-            self.handlers[channel] = ChannelHandler(channel, BINARY)
-            theirs = (c for c in day.checkpoints if c.channel == channel and c.site is PublisherSite.PRIMARY)
-            self.truths[channel] = TruthFollower(theirs, scenario.version, groups=self.believes_phases)
+            self.handlers[channel] = ChannelHandler(channel, self.system)
+            theirs = [c for c in day.checkpoints if c.channel == channel and c.site is PublisherSite.PRIMARY]
+            self.truths[channel] = self._truth(channel, theirs)
             self.lists[channel] = ListFollower(day, channel)
+
+    def _truth(self, channel: int, checkpoints: list[BooksCheckpoint]) -> TruthFollower:
+        return TruthFollower(checkpoints, self._scenario.version, groups=self.believes_phases)
 
     def listen(self, day: MemoryDay) -> None:
         first_ns, last_ns = day.packets[0].ts_ns, day.packets[-1].ts_ns
@@ -58,8 +72,9 @@ class Listener:
     def _take_one_by_one(self, packets: list[CapturedPacket]) -> None:
         for packet in packets:
             self._wake(packet.ts_ns)
-            handler = self.handlers[packet.channel]
-            self.report.note(handler.receive(packet.payload, packet.stream, packet.feed, packet.ts_ns))
+            self._before([packet])
+            handler, now_ns = self.handlers[packet.channel], packet.ts_ns
+            self._note(handler.receive(packet.payload, packet.stream, packet.feed, now_ns), now_ns)
             self._check(packet.channel)
 
     def _take_batches(self, packets: list[CapturedPacket], size: int) -> None:
@@ -67,21 +82,30 @@ class Listener:
         sources = {source: place for place, source in enumerate(dict.fromkeys(map(_source, packets)))}
         lines = LineTable([StreamId(*source) for source in sources])
         for first in range(0, len(packets), size):
-            some = packets[first : first + size]
+            some, now_ns = packets[first : first + size], packets[min(first + size, len(packets)) - 1].ts_ns
             self._wake(some[0].ts_ns)
+            self._before(some)
             batch = batch_of([(sources[_source(each)], each.ts_ns, each.payload) for each in some])
             for channel in dict.fromkeys(each.channel for each in some):
-                self.report.note(self.handlers[channel].receive_batch(batch, lines, some[-1].ts_ns))
+                self._note(self.handlers[channel].receive_batch(batch, lines, now_ns), now_ns)
                 self._check(channel)
+
+    def _before(self, packets: list[CapturedPacket]) -> None:
+        """They are about to be taken."""
 
     def _wake(self, now_ns: int) -> None:
         for channel, handler in self.handlers.items():
             due_ns = handler.next_timeout()
             if due_ns is not None and due_ns <= now_ns:
-                self.report.note(handler.on_timeout(now_ns))
+                self._note(handler.on_timeout(now_ns), now_ns)
                 self._check(channel)
 
-    def _point(self, channel: int) -> tuple[int, int]:
+    def _note(self, events: list[Event], now_ns: int) -> None:
+        """What a handler said."""
+        self.report.note(events)
+
+    def _point(self, channel: int) -> Point | None:
+        """Where a handler is in the exchange's own numbers; None: nobody can know yet."""
         machine = self.handlers[channel].machine
         return machine.arbiter.version, machine.at & 0xFFFFFFFF
 
@@ -90,8 +114,9 @@ class Listener:
         fresh, point, handler = self._scenario.every_event, self._point(channel), self.handlers[channel]
         if self.believes_phases:
             check_phases_known(handler)
-        self.truths[channel].at_point(point, handler, fresh=fresh)
-        self.lists[channel].check(point, handler)
+        if point is not None:
+            self.truths[channel].at_point(point, handler, fresh=fresh)
+            self.lists[channel].check(point, handler)
 
     def finish(self) -> None:
         for channel, handler in self.handlers.items():
@@ -104,21 +129,25 @@ def _source(packet: CapturedPacket) -> tuple[int, Stream, Feed]:
     return packet.channel, packet.stream, packet.feed
 
 
+def settings_of(seed: int, scenario: Scenario, messages: int, **changes: Any) -> Settings:
+    """The exchange's day of a scenario."""
+    defaults: dict[str, Any] = {
+        "messages": min(messages, QUIET_MESSAGES) if scenario.quiet else messages,
+        "faults": scenario.faults,
+        "version": scenario.version,
+        "date": _WEDNESDAY if scenario.mid_week else _MONDAY,
+        "checkpoint_events": 1 if scenario.every_event else 100,
+        "instruments": INSTRUMENTS,
+        "relistings": RELISTINGS,
+        "habits": scenario.habits,
+    }
+    return short_day(seed=seed, **(defaults | changes))
+
+
 def run_day(seed: int, messages: int = MESSAGES) -> DayReport:
     """One day; raises DifferenceError."""
     scenario = scenario_of(seed)
-    settings = short_day(
-        seed=seed,
-        messages=min(messages, QUIET_MESSAGES) if scenario.quiet else messages,
-        faults=scenario.faults,
-        version=scenario.version,
-        date=_WEDNESDAY if scenario.mid_week else _MONDAY,
-        checkpoint_events=1 if scenario.every_event else 100,
-        instruments=INSTRUMENTS,
-        relistings=RELISTINGS,
-        habits=scenario.habits,
-    )
-    (day,) = simulate_in_memory(settings)
+    (day,) = simulate_in_memory(settings_of(seed, scenario, messages))
     listener = Listener(day, scenario)
     listener.report.impairments = len(day.faults)
     listener.listen(day)

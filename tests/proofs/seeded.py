@@ -124,9 +124,8 @@ FUZZ_FAST = SeededProof(
     fuzz_fast.NAME, fuzz_fast.MESSAGES, fuzz_fast.cases, fuzz_fast.run_case, summary=lambda _: {}
 )
 FAST_IMPAIRED_DAYS = SeededProof(
-    fast_impaired_days.NAME, fast_impaired_days.SEEDS, fast_impaired_days.cases, fast_impaired_days.run_case,
-    summary=lambda _: {},
-)  # fmt: skip
+    fast_impaired_days.NAME, fast_impaired_days.SEEDS, fast_impaired_days.cases, fast_impaired_days.run_case
+)
 FAST_HOSTILE = SeededProof(
     fast_hostile.NAME, fast_hostile.DATAGRAMS, fast_hostile.cases, fast_hostile.run_case,
     summary=lambda _: {},

@@ -229,8 +229,10 @@ class _FileReader:
             channel = channel or flow.channel or 0
             if self._wanted and channel not in self._wanted:
                 continue
-            where = datagram.payload_offset
-            found.append(DecodedPacket(self._file, datagram.number, datagram.ts_ns, flow, where, unit))
+            where, ts_ns = datagram.payload_offset, datagram.ts_ns
+            if self._frames is not None:  # by the schema that was given
+                ts_ns = unit.header.sending_time_ns or ts_ns
+            found.append(DecodedPacket(self._file, datagram.number, ts_ns, flow, where, unit))
             if unit.damage:
                 found += [self._finding(datagram, damage.error, channel) for damage in unit.damage]
         return found
@@ -257,7 +259,7 @@ def _frames_of(file: str, system: str) -> FramedReader | None:
     if not isinstance(chosen, FramedSystem):
         return None
     with open_capture(file) as source:
-        return FramedReader(file, chosen.frame_size) if is_framed(source, chosen.frame_size) else None
+        return FramedReader(file, chosen) if is_framed(source, chosen.frame_size) else None
 
 
 def _flow_key(datagram: Datagram) -> Hashable:

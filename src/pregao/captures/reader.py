@@ -17,6 +17,7 @@ from pregao.captures.decoded import Finding
 from pregao.codecs.pcap.datagrams import DatagramReader
 from pregao.codecs.pcap.formats import HEAD_SIZE, recognise
 from pregao.codecs.pcap.outcomes import Damage, Datagram, Skip
+from pregao.feeds.decoding import FramedSystem
 from pregao.io.captures import WINDOW_SIZE, Window
 from pregao.model.errors import CaptureError, Fault
 
@@ -60,13 +61,14 @@ class CaptureReader:
 
 
 class FramedReader:
-    """One pass over a file of messages with headers of their own (`feeds.decoding.FramedSystem`). Each frame
-    is given as a datagram of nobody, whose time is not known: 0. Where no frame begins the rest is not read:
-    there is nothing to find the next one by."""
+    """One pass over a file of messages with headers of their own. Each frame is given as a datagram of nobody
+    that came when its message was sent, by the message's own words; one that does not say came with the one
+    before. Where no frame begins the rest is not read: there is nothing to find the next one by."""
 
-    def __init__(self, file: str, frame_size: FrameSize) -> None:
+    def __init__(self, file: str, system: FramedSystem) -> None:
         self.file, self.packets, self.position = file, 0, 0
-        self._frame_size = frame_size
+        self._frame_size, self._frame_ns = system.frame_size, system.frame_ns
+        self._last_ns = 0
 
     def read(self, source: Source, window_size: int = WINDOW_SIZE) -> Iterator[Datagram | Skip | Finding]:
         try:
@@ -93,8 +95,9 @@ class FramedReader:
             if at + size > len(data):
                 break
             self.packets += 1
-            offset = window.base + at
-            yield Datagram(self.packets, 0, 0, 0, 0, 0, 4, data[at : at + size], offset, offset)
+            offset, frame = window.base + at, data[at : at + size]
+            self._last_ns = self._frame_ns(frame) or self._last_ns
+            yield Datagram(self.packets, self._last_ns, 0, 0, 0, 0, 4, frame, offset, offset)
             at += size
         window.consumed = at
         self.position = window.base + at

@@ -271,6 +271,10 @@ class FramedSystem(Protocol):
         """Bytes of the frame that begins here, header included; 0: it takes more bytes to say; None: no frame
         begins here."""
 
+    def frame_ns(self, frame: Buffer) -> int | None:
+        """When the message that begins in a whole frame was sent, by its own words; None: none begins there,
+        or it does not say."""
+
 
 @runtime_checkable
 class ColumnSystem(Protocol):

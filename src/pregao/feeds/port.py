@@ -59,6 +59,7 @@ class RowFault:
     index: int
     lost: bool = True
     detail: str = ""  # for people
+    doubts: int | None = None  # the instrument whose statistics are not known without what nobody could read
 
 
 @record

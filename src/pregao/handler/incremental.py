@@ -101,6 +101,8 @@ class IncrementalReader:
                 self.damaged += 1
                 report = self._machine.on_damage if fault.lost else self._machine.on_finding
                 report(int(at[fault.packet]), fault.fault.name, fault.byte)
+                if fault.doubts is not None:
+                    self._machine.on_unread(fault.doubts, int(at[fault.packet]))
             if reading.whole:
                 return
             reading = self._reader.go_on()

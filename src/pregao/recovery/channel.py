@@ -19,6 +19,8 @@ Theory of operation, for whoever decodes:
 from collections.abc import Iterator, Set
 from typing import Any
 
+import numpy as np
+
 from pregao.model.numbering import InstrumentNumbers
 from pregao.model.packets import UInt32s
 from pregao.model.rows import Flag
@@ -222,6 +224,12 @@ class ChannelMachine:
     def on_finding(self, at: int, what: str, byte: int) -> None:
         """Something is odd at a byte, and nothing is lost by it that a number would not tell."""
         self._upsets.on_finding(at, what, byte)
+
+    def on_unread(self, security_id: int, at: int) -> None:
+        """A statistic of an instrument cannot be read: what is known of them is in doubt until a snapshot."""
+        index = self.table.find(security_id)
+        if index >= 0:
+            self._recovery.unsettle_statistics(np.array([index], np.uint32), at)
 
     def on_damage(self, at: int, what: str, byte: int) -> None:
         """The rest of an accepted packet cannot be read: it is as good as lost."""

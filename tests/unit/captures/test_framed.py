@@ -2,14 +2,17 @@
 
 import gzip
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from pregao.captures.decode import Finding, decode_capture
+from pregao.captures.decode import Finding, Selection, decode_capture
 from pregao.cli.main import main
+from pregao.codecs.fast import FastMessageEncoder, load_builtin_templates
 from pregao.feeds.fast.chunks import write_chunks
-from pregao.feeds.fast.decoding import FastDecoder
+from pregao.feeds.fast.decoding import DECODING, FastDecoder
+from pregao.feeds.fast.times import timestamp_ns
 from tests.kits.fast_market import MS, FastToy, datagrams
 
 
@@ -30,6 +33,32 @@ def test_every_message_is_there_once(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert [line["seq_num"] for line in lines] == list(range(1, 13))
     assert {line["channel"] for line in lines} == {184}
     assert {line["seq_version"] for line in lines} == {None}
+    # Nobody has captured them: they came when they say that they were sent (52).
+    assert [line["ts_ns"] for line in lines] == [line["sending_time"] for line in lines]
+    assert all(after["ts_ns"] - before["ts_ns"] == MS for before, after in pairwise(lines))
+
+
+def test_messages_are_chosen_by_their_own_time(tmp_path: Path) -> None:
+    path = tmp_path / "184_Incremental_FeedA.fast"
+    path.write_bytes(b"".join(framed()))
+    times = [each.ts_ns for each in decode_capture(str(path), system="fast") if not isinstance(each, Finding)]
+    chosen = Selection(since_ns=times[3], until_ns=times[8])
+    found = decode_capture(str(path), system="fast", selection=chosen)
+    assert [each.ts_ns for each in found if not isinstance(each, Finding)] == times[3:8]
+
+
+def test_a_template_without_sending_time_has_that_of_its_newest_entry() -> None:
+    """272 and 273; what no entry tells has none."""
+    entries = [
+        {"MDUpdateAction": 0, "MDEntryType": "7", "SecurityID": 1, "RptSeq": number, "MDEntryDate": 20131016,
+         "MDEntryTime": 130000000 + number}
+        for number in (1, 3, 2)
+    ]  # fmt: skip
+    encode = FastMessageEncoder(load_builtin_templates()).encode
+    for some, time_ns in ((entries, timestamp_ns(20131016130000003)), ([], None)):
+        message = encode(145, {"MsgSeqNum": 10, "SendingTime": 0, "MDEntries": some})
+        assert DECODING.frame_ns(write_chunks(10, message)[0]) == time_ns
+        assert DECODING.frame_ns(write_chunks(10, message, 4)[1]) is None
 
 
 def test_packed_files_too(tmp_path: Path) -> None:

@@ -52,7 +52,8 @@ _LISTED: Final = {
     "0": ("QuoteCondition", _QUOTE_CONDITIONS), "1": ("QuoteCondition", _QUOTE_CONDITIONS),
     "2": ("TradeCondition", frozenset(_CONDITIONS)), "A": ("TradeCondition", _IMBALANCES),
 }  # fmt: skip
-_OF_BOOKS: Final = frozenset("01J")
+# What changes books (7, 5.2.9); of an entry without a type nobody knows that it does not.
+_OF_BOOKS: Final = frozenset(("0", "1", "J", ""))
 
 
 def unknown(what: str, value: object) -> DecodeError:
@@ -105,10 +106,15 @@ def fill(row: Any, entry: Entry, *, by_level: bool, snapshot: bool) -> DecodeErr
             return DecodeError(Fault.FAST_BEYOND_SCALE, 0, f"MDEntryType {kind!r}")
         return _unknown_value(row, kind, entry)
     _what_happened(row, entry, snapshot=snapshot)
-    _FILLERS[kind](row, entry)
+    _FILLERS.get(kind, _nobodys)(row, entry)
     if kind != "J":
         _book(row, entry, by_level=by_level, snapshot=snapshot)
     return _unknown_value(row, kind, entry)
+
+
+def is_told_of(entry: Entry) -> bool:
+    """Whether its type is one that somebody keeps: a statistic, or a book."""
+    return entry.get("MDEntryType") in _FILLERS
 
 
 def _what_happened(row: Any, entry: Entry, *, snapshot: bool) -> None:

@@ -89,41 +89,47 @@ class FastHeaders:
         for chunk in found.chunks:
             data = payload[chunk.offset : chunk.offset + chunk.length]
             message: bytes | None = data
+            epoch = None
             if not chunk.is_whole:
-                message = self._assembler.receive(
-                    chunk, data, now_ns, self._epoch_of_chunk(chunk, data, feed)
-                )
+                epoch = self._epoch_of_chunk(chunk, data, feed)
+                message = self._assembler.receive(chunk, data, now_ns, epoch)
             if message is not None:
-                unit = self._unit(chunk, message, feed)
+                unit = self._unit(chunk, message, feed, epoch)
                 if unit is not None:
                     units.append((unit, chunk.offset if chunk.is_whole else -1))
         return units
 
     def _epoch_of_chunk(self, chunk: Chunk, data: bytes, feed: int) -> int:
-        """Chunks of different sequences are never of one message; the first tells which it is of."""
+        """Chunks of different sequences are never of one message; the first tells which it is of. A reset is
+        none until it is whole."""
         if chunk.current == 1:
             try:
-                return self._epoch(self._heads.of(data, whole=False), feed)
+                head = self._heads.of(data, whole=False)
+                if head.mark != RESET:
+                    return self._epoch(head, feed)
             except DecodeError:
                 pass  # said when the message is whole
         return self._epochs.of_feed(feed)
 
-    def _unit(self, chunk: Chunk, message: bytes, feed: int) -> Unit | None:
-        """None: it is not what its header says, and as good as lost."""
+    def _unit(self, chunk: Chunk, message: bytes, feed: int, epoch: int | None) -> Unit | None:
+        """`epoch`: that of its chunks. None: it is not what its header says, and as good as lost."""
         try:
             head = self._heads.of(message)
         except DecodeError as error:
             # Its turn comes all the same: whoever reads it says what is wrong. It does not say when it was
             # sent: not before what was heard last.
             self._tell(DecodeError(error.fault, chunk.offset + error.offset, error.detail))
-            epoch, sent_ns = self._epochs.of_feed(feed), self._epochs.heard_ns(feed)
+            sent_ns = self._epochs.heard_ns(feed)
+            epoch = self._epochs.of_feed(feed) if epoch is None else epoch
             return Unit(self._channel, epoch, chunk.number, sent_ns, message)
         if head.number != chunk.number:
             detail = f"MsgSeqNum {chunk.number} in the header, {head.number} in the message"
             self._tell(DecodeError(Fault.FAST_NUMBER_DIFFERS, chunk.offset, detail))
             return None
         following = head.number + 1 if head.mark == HEARTBEAT else NO_NEXT
-        return Unit(self._channel, self._epoch(head, feed), head.number, head.sent_ns, message, following)
+        if epoch is None or head.mark == RESET:
+            epoch = self._epoch(head, feed)
+        return Unit(self._channel, epoch, head.number, head.sent_ns, message, following)
 
     def _epoch(self, head: Head, feed: int) -> int:
         feed = feed if 0 <= feed < FEEDS else int(Feed.A)

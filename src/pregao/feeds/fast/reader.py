@@ -198,7 +198,9 @@ class FastReader(OneByOneReader):
                 except DecodeError as error:
                     finding = error
                 if finding is not None:
-                    faults.append(_finding(finding, unit, index))
+                    is_unread = rows[place]["kind"] == Kind.UNREAD and e.is_told_of(entry)
+                    doubts = entry.get("SecurityID") if is_unread and not snapshot else None
+                    faults.append(_finding(finding, unit, index, doubts))
             except DecodeError as error:
                 faults.append(RowFault(error.fault, unit, error.offset, index, detail=error.detail))
             except OverflowError:  # a number that its field of the row cannot hold
@@ -256,8 +258,8 @@ def _heartbeat(head: Head) -> Rows:
     return row
 
 
-def _finding(error: DecodeError, unit: int, index: int) -> RowFault:
-    return RowFault(error.fault, unit, error.offset, index, lost=False, detail=error.detail)
+def _finding(error: DecodeError, unit: int, index: int, doubts: int | None = None) -> RowFault:
+    return RowFault(error.fault, unit, error.offset, index, lost=False, detail=error.detail, doubts=doubts)
 
 
 def _parts(entry: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

@@ -10,8 +10,8 @@ from typing import Final
 
 import numpy as np
 
+from pregao.lake.plan.followed_loops import FollowedLoop, LoopPlace, follow
 from pregao.lake.plan.index import NUMBER_BITS, NUMBER_MASK, Array
-from pregao.lake.plan.loops import FollowedLoop, LoopPlace, follow
 from pregao.lake.plan.presence import holes, lost_beginnings
 from pregao.lake.plan.units import NOWHERE, LakeUnit
 from pregao.model.rows import Kind

@@ -23,6 +23,7 @@ from pregao.feeds.port import Came, Header, UnitReader
 from pregao.feeds.registry import DEFAULT, load_system, load_tabled_system
 from pregao.feeds.wire import WiredSystem
 from pregao.lake.plan.contents import RANGE_BYTES, CaptureForm, Content, FrameWindow, form_of
+from pregao.lake.plan.framed import is_framed_file
 from pregao.lake.plan.stored import Stored, look
 from pregao.lake.store.location import is_remote
 from pregao.model.packets import Units
@@ -152,6 +153,7 @@ class CaptureLayout:
     odd: dict[int, tuple[int, bytes, int]] = field(default_factory=dict)  # by piece: ts, payload, flow
     damage: list[str] = field(default_factory=list)
     content: str | None = None  # a hash of its bytes, where they were read from the first to the last
+    framed_by: str = ""  # the system whose messages it has without datagrams
 
     @property
     def path(self) -> str:
@@ -159,8 +161,10 @@ class CaptureLayout:
         return self.stored.path
 
 
-def open_layout(path: str, scratch: str = "") -> CaptureLayout:
-    """Of a capture as it is now, still without pieces."""
+def open_layout(path: str, scratch: str = "", system: str = "") -> CaptureLayout:
+    """Of a capture as it is now, still without pieces; or of a file in which a system has framed messages."""
+    if system and is_framed_file(path, system):
+        return CaptureLayout(look(path), CaptureForm.FRAMED, scratch, framed_by=system)
     return CaptureLayout(look(path), form_of(path), scratch)
 
 
@@ -186,7 +190,8 @@ class PieceReader:
 
     def _bytes(self, piece: CapturePiece) -> Array:
         if self._content is None:
-            self._content = Content(self._layout.stored, self._layout.form, self._layout.scratch)
+            layout = self._layout
+            self._content = Content(layout.stored, layout.form, layout.scratch, framed_by=layout.framed_by)
         if piece.frame >= 0:
             return self._content.frame(piece.frame)[piece.start : piece.end]
         return self._content.between(piece.start, piece.end)
@@ -218,7 +223,7 @@ def walk_capture(
 ) -> Iterator[tuple[int, PiecePackets]]:
     """The first reading of a file: fills the layout, and gives each piece with its number. Packets are valid
     until the next are asked for."""
-    content = Content(layout.stored, layout.form, layout.scratch, range_bytes)
+    content = Content(layout.stored, layout.form, layout.scratch, range_bytes, layout.framed_by)
     try:
         yield from walk_source(layout, RunReader(layout.path, piece_packets), content)
         layout.content = content.hash.value() if content.hash is not None else None

@@ -22,6 +22,7 @@ from pregao.io.clock import system_time_ns
 from pregao.io.compression import CompressionError, compression_of, gzip_chunks, zstd_chunks
 from pregao.io.seekable import SeekableFile
 from pregao.lake.errors import LakeFullError, is_full
+from pregao.lake.plan.framed import write_capture
 from pregao.lake.plan.kernels import STRIPE, begin_hash, end_hash, hash_stripes
 from pregao.lake.plan.stored import LocalFile, RemoteFile, Stored, look, open_remote, open_stored, told
 from pregao.lake.store.location import is_remote
@@ -42,6 +43,10 @@ class CaptureForm(Enum):
     PLAIN = "plain"
     FRAMES = "frames"  # zstd with a table of its frames
     UNPACKED = "unpacked"  # only from a copy
+    FRAMED = "framed"  # messages without datagrams: only from a copy that has them
+
+
+_COPIED: Final = (CaptureForm.UNPACKED, CaptureForm.FRAMED)
 
 
 def form_of(path: str) -> CaptureForm:
@@ -53,30 +58,31 @@ def form_of(path: str) -> CaptureForm:
         return CaptureForm.FRAMES if has_frames else CaptureForm.UNPACKED
 
 
-def unpacked(stored: Stored, scratch: str) -> Path:
-    """The content of a compressed capture as a file of this machine."""
-    name = hashlib.sha256("|".join(map(str, stored)).encode()).hexdigest()[:24]
+def unpacked(stored: Stored, scratch: str, framed_by: str = "") -> Path:
+    """The content of a compressed capture as a file of this machine; of one that a system has framed, with
+    datagrams."""
+    words = [*map(str, stored), *filter(None, [framed_by])]
+    name = hashlib.sha256("|".join(words).encode()).hexdigest()[:24]
     folder = Path(scratch) if scratch else Path(tempfile.gettempdir()) / f"pregao-scratch-{os.getuid()}"
     target = folder / f"{name}.pcap"
     try:
         os.utime(target)  # it is in use
     except OSError:
-        _unpack(stored.path, folder, target)
+        _unpack(stored.path, folder, target, framed_by)
     return target
 
 
-def _unpack(path: str, folder: Path, target: Path) -> None:
+def _unpack(path: str, folder: Path, target: Path, framed_by: str) -> None:
     """What can be had of a damaged file is kept: the scan says where its last record was cut."""
     part = folder / f"{uuid4().hex}.part"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _remove_unused(folder)
-        with open_stored(path) as source, part.open("wb") as file:
-            head = source.read(4)
-            source.seek(0)
-            with suppress(CompressionError):
-                for chunk in _CHUNKS[compression_of(head)](source):
-                    file.write(chunk)
+        with part.open("wb") as file:
+            if framed_by:
+                write_capture(path, framed_by, file)
+            else:
+                _decompress(path, file)
         os.replace(part, target)
     except OSError as error:
         if is_full(error):
@@ -84,6 +90,15 @@ def _unpack(path: str, folder: Path, target: Path) -> None:
         raise CaptureError(str(error).lower(), file=str(target)) from error
     finally:
         part.unlink(missing_ok=True)
+
+
+def _decompress(path: str, file: BinaryIO) -> None:
+    with open_stored(path) as source:
+        head = source.read(4)
+        source.seek(0)
+        with suppress(CompressionError):
+            for chunk in _CHUNKS[compression_of(head)](source):
+                file.write(chunk)
 
 
 def _remove_unused(folder: Path) -> None:
@@ -155,14 +170,15 @@ class Content:
     compression = "none"  # it is unpacked already
 
     def __init__(
-        self, stored: Stored, form: CaptureForm, scratch: str = "", range_bytes: int = RANGE_BYTES
-    ) -> None:
+        self, stored: Stored, form: CaptureForm, scratch: str = "", range_bytes: int = RANGE_BYTES,
+        framed_by: str = "",
+    ) -> None:  # fmt: skip
         self.frames: SeekableFile | None = None
         self.length, self._path, self._range_bytes = 0, stored.path, range_bytes
         self.hash: ContentHash | None = None  # of a plain file of this machine, as it is read
         self._file: LocalFile | RemoteFile | None = None
         self._last = -1, np.zeros(0, np.uint8)
-        if form is not CaptureForm.UNPACKED and is_remote(stored.path):
+        if form not in _COPIED and is_remote(stored.path):
             opened = open_remote(stored.path)
             _check_unchanged(stored, opened.stored)
             if form is CaptureForm.FRAMES:
@@ -171,8 +187,9 @@ class Content:
                 self._file = opened
             return
         _check_unchanged(stored, look(stored.path))
-        if form is CaptureForm.UNPACKED:
-            self._file = LocalFile(str(unpacked(stored, scratch)), name=stored.path)
+        if form in _COPIED:
+            framed_by = framed_by if form is CaptureForm.FRAMED else ""
+            self._file = LocalFile(str(unpacked(stored, scratch, framed_by)), name=stored.path)
         elif form is CaptureForm.FRAMES:
             self.frames = SeekableFile(open_stored(stored.path), stored.path)
         else:

@@ -8,7 +8,7 @@ import numpy as np
 
 from pregao.feeds.identity import MARKS
 from pregao.feeds.wire import ChannelWire
-from pregao.lake.plan.captures import PiecePackets
+from pregao.lake.plan.captures import PiecePackets, row_reader
 from pregao.lake.plan.index import (
     Array,
     UnknownSeen,
@@ -54,6 +54,20 @@ class CalendarDays:
         days = np.array([calendar_day(second * _SECOND_NS) for second in known.tolist()], np.int64)[which]
         for day in np.unique(days[days > before]).tolist():
             self.begins.append((int(keys[days >= day].min()), int(day)))
+
+
+def newest_events(system: str, units: PiecePackets, keys: Array) -> Array:
+    """The newest time that each unit tells; NULL where it tells none."""
+    reader, newest = row_reader("days", system), np.full(len(units), NULL)
+    reading = reader.read(
+        0, np.ascontiguousarray(units.address), np.ascontiguousarray(units.length), keys,
+        np.zeros(len(units), np.uint16),
+    )  # fmt: skip
+    while True:
+        np.maximum.at(newest, reading.rows["packet"], reading.rows["time_ns"])
+        if reading.whole:
+            return newest
+        reading = reader.go_on()
 
 
 @dataclass(slots=True)

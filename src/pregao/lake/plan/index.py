@@ -55,6 +55,7 @@ SNAPSHOT = np.dtype(
         ("in_first", "?"),  # in the first packet of its loop
         ("sent_ns", "<i8"),  # where the wire has no version; 0: not told
         ("depth", "<i8"),  # of a book of price levels; 0: of orders, all of it
+        ("unit", "<i8"),  # number of the packet that has its header, in the loop
     ]
 )  # fmt: skip
 # A loop as far as it is in this file. `ends` is the number of the packet that ends it, 0: it is not here;

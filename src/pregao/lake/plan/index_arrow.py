@@ -188,6 +188,7 @@ def _file(row: dict[str, Any], arrays: dict[str, Array]) -> FileIndex:
         [CapturePiece(*piece) for piece in arrays["pieces"].tolist()],
         {odd["piece"]: (odd["ts"], odd["payload"], odd["flow"]) for odd in row["odd"]}, row["damage"],
     )  # fmt: skip
+    layout.framed_by = row["system"] if layout.form is CaptureForm.FRAMED else ""
     left_out = [LeftOutFlow(flow["channel"], flow["reason"]) for flow in row["left_out"]]
     return FileIndex(
         row["path"], row["size"], row["version"], row["content"], layout, [], left_out, row["system"]

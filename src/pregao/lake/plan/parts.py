@@ -6,7 +6,11 @@ of its own: whoever plans and reads the unit need not know. A unit that any file
 have different bytes, is left as it is.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from functools import partial
+from operator import itemgetter
+from typing import Final
 
 import numpy as np
 
@@ -14,8 +18,9 @@ from pregao.feeds.port import JoinedPacket, UnitPart
 from pregao.feeds.registry import load_system
 from pregao.feeds.wire import JoinsParts
 from pregao.lake.plan.captures import CapturePiece, channel_reader, flow_headers, odd_packet, read_units
-from pregao.lake.plan.flows import UnitsRead
-from pregao.lake.plan.index import NUMBER_BITS, PIECE, FileIndex, StreamIndex
+from pregao.lake.plan.flows import CalendarDays, UnitsRead, newest_events
+from pregao.lake.plan.index import NUMBER_BITS, PIECE, Array, FileIndex, StreamIndex
+from pregao.lake.plan.loops import LoopReader
 from pregao.lake.plan.marks import MarkReader
 from pregao.lake.plan.presence import runs_of, union
 from pregao.model.streams import Feed, Stream
@@ -25,8 +30,8 @@ _Held = tuple[FileIndex, StreamIndex, UnitPart]  # where a part is
 
 
 def join_parts(streams: Sequence[_FileStream], files: Sequence[FileIndex], system: str) -> None:
-    """Of the incremental streams of a channel, whose sequences have the same numbers in all files. To do it
-    again changes nothing."""
+    """Of streams of a channel that tell the same, whose sequences, or loops, have the same numbers in all
+    files. To do it again changes nothing."""
     chosen = load_system(system)
     if not isinstance(chosen, JoinsParts):
         return
@@ -90,12 +95,49 @@ def _enter(file: FileIndex, stream: StreamIndex, own: UnitPart, joined: JoinedPa
     stream.pieces, stream.joined = np.concatenate([stream.pieces, row]), stream.joined + 1
     stream.resumes.append(joined.resume)
     stream.runs = union([stream.runs, runs_of(keys, sent)])
-    _note(file.system, stream, read, keys)
+    if stream.days:
+        _note_day(file.system, stream, read, keys)
+    if stream.stream is Stream.SNAPSHOT:
+        _add_snapshots(file.system, stream, read, keys)
+    else:
+        _note(file.system, stream, read, keys)
 
 
-def _note(
-    system: str, stream: StreamIndex, read: UnitsRead, keys: np.ndarray[tuple[int], np.dtype[np.int64]]
-) -> None:
+def _note_day(system: str, stream: StreamIndex, read: UnitsRead, keys: Array) -> None:
+    """A day may begin with it: the file of the day before has its first parts, and nothing else of it."""
+    told = CalendarDays()
+    told.take(keys, read.sent_ns, partial(newest_events, system, read.packets, keys))
+    ((key, day),) = told.begins
+    place = bisect_right(stream.days, key, key=itemgetter(0))
+    if place and stream.days[place - 1][1] >= day:
+        return  # days do not go back
+    if place < len(stream.days) and stream.days[place][1] == day:
+        stream.days[place] = key, day
+    else:
+        stream.days.insert(place, (key, day))
+
+
+def _add_snapshots(system: str, stream: StreamIndex, read: UnitsRead, keys: Array) -> None:
+    """What it has of a loop."""
+    reader = LoopReader(system, channel_reader("parts", system, stream.channel, Stream.SNAPSHOT))
+    reader.take(read.packets, keys, read.sent_ns)
+    snapshots, (more,) = reader.finish()
+    stream.snapshots = np.concatenate([stream.snapshots, snapshots])
+    place = int(np.searchsorted(stream.loops["loop"], more["loop"]))
+    if place == len(stream.loops) or stream.loops["loop"][place] != more["loop"]:
+        stream.loops = np.insert(stream.loops, place, more)
+        return
+    known = stream.loops[place]
+    for name, better in _OF_A_LOOP:
+        known[name] = better(known[name], more[name])
+
+
+_OF_A_LOOP: Final = (
+    ("sent_ns", min), ("ended_ns", max), ("least", min), ("greatest", max), ("ends", max), ("listed", max),
+)  # fmt: skip
+
+
+def _note(system: str, stream: StreamIndex, read: UnitsRead, keys: Array) -> None:
     """What it says of the whole day: instruments, phases, news."""
     units = read.packets
     seen = np.zeros(256, np.uint8)
@@ -103,7 +145,7 @@ def _note(
     if not len(noted):
         return
     reader = channel_reader("parts", system, stream.channel, Stream.DEFINITION)
-    marks = MarkReader(stream.channel, Stream.INCREMENTAL, system, reader)
+    marks = MarkReader(stream.channel, stream.stream, system, reader)
     marks.take(units, keys, read.sent_ns)
     found, definitions, news = marks.finish()
     stream.marks = np.concatenate([stream.marks, found])

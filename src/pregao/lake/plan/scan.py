@@ -20,12 +20,11 @@ from pregao.lake.plan.captures import (
     flow_headers,
     open_layout,
     read_units,
-    row_reader,
     unit_headers,
     walk_capture,
 )
 from pregao.lake.plan.contents import RANGE_BYTES, CaptureForm, ContentHash, NotInFramesError
-from pregao.lake.plan.flows import PAUSE_NS, CalendarDays, Flow, UnitsRead, pairs
+from pregao.lake.plan.flows import PAUSE_NS, CalendarDays, Flow, UnitsRead, newest_events, pairs
 from pregao.lake.plan.index import (
     NUMBER_BITS,
     PIECE,
@@ -42,7 +41,6 @@ from pregao.lake.plan.stored import LocalFile, Stored, look
 from pregao.lake.store.location import is_remote
 from pregao.model.channel_map import ChannelMap
 from pregao.model.errors import CaptureError, Fault
-from pregao.model.rows import NULL
 from pregao.model.streams import Destination, Stream
 
 _HASHED_AT_ONCE: Final = 1 << 20  # bytes, of whole stripes
@@ -83,7 +81,7 @@ def index_of(layout: CaptureLayout, scanner: "Scanner", settings: ScanSettings) 
 def _scan(
     path: str, settings: ScanSettings, verdicts: "Verdicts | None" = None
 ) -> tuple[CaptureLayout, "Scanner"]:
-    layout = open_layout(path, settings.scratch)
+    layout = open_layout(path, settings.scratch, settings.system)
     try:
         return layout, _scanned(layout, settings, verdicts)
     except NotInFramesError:
@@ -206,20 +204,7 @@ class Scanner:
             if len(chosen):
                 flow.marks.take(units.pick(chosen), keys[chosen], sent[chosen])
         if stream is Stream.INCREMENTAL and flow.days is not None:
-            flow.days.take(keys, sent, partial(self._newest_events, units, keys))
-
-    def _newest_events(self, units: PiecePackets, keys: Array) -> Array:
-        """The newest time that each unit tells; NULL where it tells none."""
-        reader, newest = row_reader("days", self._system), np.full(len(units), NULL)
-        reading = reader.read(
-            0, np.ascontiguousarray(units.address), np.ascontiguousarray(units.length), keys,
-            np.zeros(len(units), np.uint16),
-        )  # fmt: skip
-        while True:
-            np.maximum.at(newest, reading.rows["packet"], reading.rows["time_ns"])
-            if reading.whole:
-                return newest
-            reading = reader.go_on()
+            flow.days.take(keys, sent, partial(newest_events, self._system, units, keys))
 
     def _take_presence(self, flow: Flow, keys: Array, sent: Array) -> None:
         """Which numbers are there, and where nothing was sent for long."""
@@ -300,9 +285,9 @@ class Scanner:
             np.array(flow.pieces, PIECE), unknown=list(flow.unknown.values()), resumes=flow.resumes,
             learned=b"" if flow.wire is None else flow.wire.learned(),
         )  # fmt: skip
+        index.parts = self._left_parts(flow.flow)
         if stream is Stream.INCREMENTAL:
             index.pauses = flow.pauses
-            index.parts = self._left_parts(flow.flow)
             index.days = [] if flow.days is None else flow.days.begins
         if stream in (Stream.INCREMENTAL, Stream.SNAPSHOT):
             index.runs = union(flow.runs)

@@ -112,9 +112,10 @@ def find_units(files: Sequence[FileIndex]) -> list[LakeUnit]:
         mine = [(number, stream) for number, stream in streams if stream.channel == channel]
         system = files[mine[0][0]].system
         if load_system(system).policy.epochs_by_time:
-            incremental = [each for each in mine if each[1].stream is Stream.INCREMENTAL]
-            number_epochs([stream for _, stream in incremental])
-            join_parts(incremental, files, system)
+            for kind in (Stream.INCREMENTAL, Stream.DEFINITION, Stream.SNAPSHOT):
+                same = [each for each in mine if each[1].stream is kind]
+                number_epochs([stream for _, stream in same])
+                join_parts(same, files, system)
         found = _incremental_units(channel, mine, system)
         for unit in found:
             go_on_with_contingency(unit, mine, files)

@@ -9,6 +9,7 @@ from pregao.codecs.fast import Scaled
 from pregao.feeds.fast.chunks import HEADER, MAX_MESSAGE
 from pregao.model.streams import Feed, Stream
 from pregao.recovery.events import PacketDamaged
+from pregao.recovery.instruments import BookStatus
 from tests.kits.fast_market import ToyInstrument
 from tests.unit.feeds.fast.test_handler import Listener
 
@@ -151,6 +152,40 @@ def test_entries_that_are_no_books_leave_it_known(entry: dict[str, Any], fault: 
     assert told(listener, [spoiled(listener, **entry)]) == {fault}
     assert listener.compare() == 6
     listener.step(5)
+    assert listener.compare() == 6
+
+
+@pytest.mark.parametrize(
+    ("entry", "book", "statistics"),
+    [
+        # 7: what changes books is 0, 1 and J; a type that nobody knows is neither, nor a statistic of ours.
+        ({"MDEntryType": "Z"}, BookStatus.CLEAN, BookStatus.CLEAN),
+        ({"MDEntryType": "7", "MDUpdateAction": 9}, BookStatus.CLEAN, BookStatus.UNVERIFIED),
+        ({"MDEntryType": "2", "MDEntryPx": Scaled(1, -5)}, BookStatus.CLEAN, BookStatus.UNVERIFIED),
+        ({"MDEntryType": "2", "MDUpdateAction": 4}, BookStatus.CLEAN, BookStatus.UNVERIFIED),  # 12.6
+        ({"MDEntryType": "0", "MDUpdateAction": 9}, BookStatus.UNVERIFIED, BookStatus.UNVERIFIED),
+        ({"MDEntryType": "1", "MDEntryPx": Scaled(1, -5)}, BookStatus.UNVERIFIED, BookStatus.UNVERIFIED),
+        ({"MDEntryType": "J", "MDUpdateAction": 9}, BookStatus.UNVERIFIED, BookStatus.UNVERIFIED),  # 5.2.9
+        ({"MDEntryType": "J", "MDEntryTime": 256000000}, BookStatus.UNVERIFIED, BookStatus.UNVERIFIED),
+        # Nobody knows what it would have been.
+        ({"MDEntryType": ""}, BookStatus.UNVERIFIED, BookStatus.UNVERIFIED),
+    ],
+)
+def test_what_nobody_can_read_is_doubted_where_it_counts(
+    entry: dict[str, Any], book: BookStatus, statistics: BookStatus
+) -> None:
+    listener = Listener(51)
+    listener.start()
+    listener.wait(1)
+    first = listener.handler.book(next(iter(listener.toy.instruments)))
+    assert (first.status, first.statistics_status) == (BookStatus.CLEAN, BookStatus.CLEAN)
+    told(listener, [spoiled(listener, **entry)])
+    assert (first.status, first.statistics_status) == (book, statistics)
+    listener.compare()
+    listener.loop(Stream.DEFINITION)
+    for _ in range(3):
+        listener.loop(Stream.SNAPSHOT)
+    assert (first.status, first.statistics_status) == (BookStatus.CLEAN, BookStatus.CLEAN)
     assert listener.compare() == 6
 
 

@@ -181,3 +181,26 @@ class TestEpochs:
         epochs.of_reset(1, 101, 20)
         assert epochs.of_message(1, 5_000, 30) == 2
         assert epochs.of_message(2, 5_001, 31) == 2
+
+
+@pytest.mark.parametrize("size", [1_410, 30])
+def test_the_first_of_a_sequence_in_chunks_is_of_that_sequence(size: int) -> None:
+    """The reset was number 1 itself, in the same millisecond (5.2.8): to look twice must not move it back."""
+    toy, reader, found = FastToy(3), headers(), []
+    messages = [toy.reset(), toy.step(), toy.step()]
+    for number, message in zip((1, 1, 2), messages, strict=True):
+        for feed in (Feed.A, Feed.B):
+            for part in datagrams(number, message, size):
+                found += [(unit.epoch, unit.number) for unit in reader.split(part, feed, toy.now_ns)]
+    assert sorted(set(found)) == [(1, 1), (2, 1), (2, 2)]
+
+
+def test_a_reset_in_chunks_is_a_reset() -> None:
+    toy, reader, found = FastToy(3), headers(), []
+    toy.step()
+    reset = toy.reset()
+    toy.now_ns += MS
+    for number, message in ((2, reset), (1, toy.step())):
+        for part in datagrams(number, message, -(-len(message) // 2)):
+            found += [(unit.epoch, unit.number) for unit in reader.split(part, Feed.A, toy.now_ns)]
+    assert found == [(1, 2), (2, 1)]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pregao.codecs.fast import FastMessageEncoder, Scaled, load_builtin_templates
-from pregao.feeds.fast.kernel_reader import KernelReader
+from pregao.feeds.fast.kernel_reader import FEW, KernelReader
 from pregao.feeds.fast.reader import BookShape, FastReader
 from pregao.feeds.port import Reading
 from tests.kits.fast_market import MS, FastToy
@@ -192,3 +192,30 @@ def test_times_that_cannot_be_of_heartbeats_and_lists(template: int) -> None:
     assert [fault.packet for fault in reading.faults] == [1, 2]
     assert {fault.fault.name for fault in reading.faults} == {"FAST_IMPOSSIBLE_TIME", "FAST_BYTES_LEFT_OVER"}
     compare([good, bad, good + b"\x01", good], False)
+
+
+@pytest.mark.parametrize("by_level", [False, True, None])
+@pytest.mark.parametrize(
+    ("entry", "lost", "doubts"),
+    [
+        ({"MDEntryType": "Z"}, False, None), ({"MDEntryType": ""}, True, None),
+        ({"MDEntryType": "7", "MDUpdateAction": 9}, False, 7),
+        ({"MDEntryType": "2", "MDEntryPx": Scaled(1, -5)}, False, 7),
+        ({"MDEntryType": "0", "MDUpdateAction": 9}, True, None),
+        ({"MDEntryType": "J", "MDUpdateAction": 9}, True, None),
+        ({"MDEntryType": "J", "MDEntryTime": 256000000}, True, None),
+    ],
+)  # fmt: skip
+def test_what_nobody_can_read_is_the_same_to_both(
+    entry: dict[str, Any], lost: bool, doubts: int | None, by_level: bool | None
+) -> None:
+    """Between ordinary messages, which the kernel reads."""
+    usual = {
+        "MDUpdateAction": 0, "MDEntryType": "7", "SecurityID": 7, "RptSeq": 3, "MDEntryTime": 130000123,
+        "MDEntryPx": Scaled(5, 0), "MDEntryPositionNo": 1,
+    }  # fmt: skip
+    ordinary = [incremental(usual)] * FEW
+    messages = [*ordinary, incremental(usual, usual | entry, usual), *ordinary]
+    assert compare(messages, by_level) == 2 * FEW + 3 - lost
+    (fault,) = read(KERNEL, messages).faults
+    assert (fault.packet, fault.index, fault.lost, fault.doubts) == (FEW, 1, lost, doubts)

@@ -8,8 +8,8 @@ import pytest
 
 from pregao.lake.plan.anchors import Loop
 from pregao.lake.plan.captures import open_layout
+from pregao.lake.plan.followed_loops import LoopPlace
 from pregao.lake.plan.index import PIECE, RUN, FileIndex, StreamIndex
-from pregao.lake.plan.loops import LoopPlace
 from pregao.lake.plan.marks import groups
 from pregao.lake.plan.slicing import FROM_FIRST
 from pregao.lake.plan.unit_plan import UnitPlan
