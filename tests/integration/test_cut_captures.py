@@ -19,10 +19,12 @@ HEADER, RECORD = 24, 16  # bytes of the file's header and of a record's
 
 @pytest.fixture(scope="module")
 def day(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """With losses on both feeds, so that loops have something to heal."""
+    """With losses on both feeds, so that loops have something to heal; and with instruments that come, change
+    and go while loops of definitions tell what they were before."""
     (made,) = make_days(
-        tmp_path_factory.mktemp("cut") / "captures", seed=23, messages=3_000, loops=12, faults="loss=1%@A+B"
-    )
+        tmp_path_factory.mktemp("cut") / "captures", seed=23, messages=3_000, loops=12, faults="loss=1%@A+B",
+        relistings=60,
+    )  # fmt: skip
     return made
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from pregao.lake.lake import Lake
 from tests.kits.lakes import all_tables, build, make_days
+from tests.kits.streams import feed, rotate, streamer
 
 DAYS: dict[str, dict[str, Any]] = {
     "strategies of a day": {"seed": 5, "messages": 700, "instruments": None, "squeeze": 30},
@@ -54,3 +55,14 @@ def _that_go_on(lake: Lake) -> set[int]:
                 told = row["seq_num"], row["rpt_seq"]
                 firsts[row["security_id"]] = min(told, firsts.get(row["security_id"], told))
     return {each for each, (_, rpt_seq) in firsts.items() if rpt_seq > 1}
+
+
+def test_a_stream_is_the_build(captures: list[Path], tmp_path: Path) -> None:
+    """A batch begins behind deletions of batches before it."""
+    build(captures, tmp_path / "built")
+    stream = streamer(tmp_path / "lake", tmp_path / "checkpoint")
+    for files in rotate(captures[0].parent, tmp_path / "captures", 60):
+        feed(stream, files)
+    feed(stream, [], finish=True)
+    expected, found = all_tables(tmp_path / "built"), all_tables(tmp_path / "lake")
+    assert {name: rows for name, rows in found.items() if rows != expected[name]} == {}

@@ -12,6 +12,8 @@ import pytest
 
 from pregao.lake.errors import FewerCapturesError
 from pregao.lake.lake import Lake
+from pregao.lake.plan import sessions
+from pregao.lake.plan.scan import ScanSettings
 from pregao.lake.plan.stored import look
 from pregao.lake.runners import InlineRunner
 from pregao.lake.store.location import Location
@@ -304,6 +306,48 @@ def test_a_file_of_two_days_and_a_second_session_touches_the_units_of_its_dates(
     build([folder], tmp_path / "built", system=system)
     for table in TABLES:
         assert rows_of(Lake(tmp_path / "lake"), table) == rows_of(Lake(tmp_path / "built"), table), table
+
+
+def test_a_batch_plans_the_days_that_it_concerns(
+    said: list[Said], system: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many days the folder has."""
+    planned: list[Any] = []
+    does = sessions._unit
+    monkeypatch.setattr(sessions, "_unit", lambda *given: planned.append(given[1]) or does(*given))
+    folder, stream, spoken = tmp_path / "captures", _stream(tmp_path, system), said
+    counts = []
+    for number in range(4):
+        Capture().connection(spoken).write(folder / f"{number}.pcap")
+        planned.clear()
+        report = stream.advance([look(str(folder / f"{number}.pcap"))])
+        assert len(report.units) == 1
+        counts.append(len(planned))
+        spoken = [on_the_next_day(each) for each in spoken]
+    assert len(set(counts)) == 1, counts
+    build([folder], tmp_path / "built", system=system)
+    for table in TABLES:
+        assert rows_of(Lake(tmp_path / "lake"), table) == rows_of(Lake(tmp_path / "built"), table), table
+
+
+def test_the_days_that_a_file_concerns_are_those_whose_units_are_made_from_it(
+    said: list[Said], system: str, tmp_path: Path
+) -> None:
+    """Also of a connection over midnight, whose second day is read behind the files of the first."""
+    both = [*said, *(on_the_next_day(each) for each in said)]
+    paths = Capture().connection(both).in_files(tmp_path / "captures", 7)
+    Capture().connection([as_if_by(each, b"SESSION2") for each in said]).write(tmp_path / "other.pcap")
+    every = [*paths, tmp_path / "other.pcap"]
+    files = [sessions.scan_sessions(str(path), ScanSettings(system=system)) for path in every]
+    units, concerned = sessions.find_session_units(files), set()
+    for number, path in enumerate(every):
+        expected = {unit.key for unit in units if number in unit.files}
+        days = sessions.days_concerned(files, {str(path)})
+        some = sessions.find_session_units(files, days)
+        assert {unit.key for unit in some if number in unit.files} == expected
+        assert {unit.trade_date for unit in some} == {key.trade_date for key in expected}
+        concerned.add(len(days))
+    assert concerned == {1, 2}
 
 
 def test_a_late_file_of_a_unit_whose_captures_are_gone_is_left_out(

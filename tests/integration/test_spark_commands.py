@@ -76,7 +76,7 @@ def test_the_user_s_settings_win_and_spark_s_page_tells_what_is_done(captures: P
 
 
 @pytest.mark.long  # the signal must come while the stage runs, which a busy machine does not promise
-@pytest.mark.parametrize("step", ["looking through captures", "building slices"])
+@pytest.mark.parametrize("step", ["looking through captures", "building slices", "computing tables"])
 def test_an_interrupt_in_a_stage_of_spark_ends_with_130_and_one_line(
     captures: Path, tmp_path: Path, step: str
 ) -> None:

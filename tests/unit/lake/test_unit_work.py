@@ -1,6 +1,8 @@
-"""Tables that no slice writes are tasks, where they are large."""
+"""Work of units in tasks: tables that no slice writes, where they are large, and failures that may pass."""
 
 import pickle
+from errno import EIO
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from pregao.lake.runners import InlineRunner, description
 from pregao.lake.shared_parts import FOLDER
 from pregao.lake.store.location import Location
 from pregao.lake.tasks.run import SliceDone
+from pregao.model.errors import CaptureError, PregaoError
 from tests.kits.lakes import SMALL_PIECES, all_tables, build, make_days
 
 
@@ -64,3 +67,49 @@ def test_many_findings_of_a_slice_are_a_file_that_the_driver_never_reads(
     assert all(len(done.findings) <= 3 for done in slices)
     assert all_tables(tmp_path / "here") == all_tables(tmp_path / "there")
     assert not list(place.files(FOLDER)), "what was shared is gone"
+
+
+class TriesAgain(InlineRunner):
+    """As Spark does: a task that raises is run again, so often."""
+
+    def __init__(self, attempts: int) -> None:
+        self._attempts = attempts
+        self.failures = 0
+
+    def run(self, task: Any, items: Any, progress: Any) -> list[Any]:
+        def attempt(item: Any) -> Any:
+            for number in range(self._attempts):
+                try:
+                    return task(item)
+                except PregaoError:
+                    self.failures += 1
+                    if number + 1 == self._attempts:
+                        raise
+            return None
+
+        return super().run(attempt, items, progress)
+
+
+@pytest.mark.parametrize("what", ["scan_capture", "build_slice"])
+def test_a_hiccup_of_the_store_in_any_task_is_for_spark_to_try_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """It raises, and makes no unit that could not be read; one attempt more, and the lake is whole."""
+    (day,) = make_days(tmp_path / "days", seed=11, messages=300)
+    build([day], tmp_path / "expected")
+    does, calls = getattr(unit_work, what), count(1)
+
+    def fails_at_times(*given: Any) -> Any:
+        if next(calls) % 3 == 0:
+            raise CaptureError("cannot be read", file=str(day)) from OSError(EIO, "Input/output error")
+        return does(*given)
+
+    monkeypatch.setattr(unit_work, what, fails_at_times)
+    settings = BuildSettings(piece_packets=SMALL_PIECES, derive=False)
+    once, twice = TriesAgain(1), TriesAgain(2)
+    with pytest.raises(CaptureError, match="cannot be read"):
+        Builder(Location(tmp_path / "once"), once, settings).build([str(day)])
+    report = Builder(Location(tmp_path / "twice"), twice, settings).build([str(day)])
+    assert (report.failed, report.unreadable) == ([], [])
+    assert twice.failures > 0
+    assert all_tables(tmp_path / "twice") == all_tables(tmp_path / "expected")

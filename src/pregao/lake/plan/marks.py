@@ -202,11 +202,17 @@ class Version:
 
 def versions(definitions: Iterable[Defined]) -> list[Version]:
     """By id and time. Told again as it was is no new version; deleted ends it. Of what is told at one time
-    the incremental stream counts first: the loop only repeats it."""
+    the incremental stream counts first: the loop only repeats it. A loop that tells what the one before it
+    told has no news, though the incremental stream had some in between: it may have begun before them."""
     found: dict[int, list[Version]] = {}
+    looped: dict[int, Instrument] = {}
     for told in sorted(definitions, key=lambda told: (told.sent_ns, told.key < 0, told.key, told.index)):
         known = found.setdefault(told.instrument.security_id, [])
         last = known[-1] if known else None
+        if told.key < 0:
+            if looped.get(told.instrument.security_id) == told.instrument:
+                continue
+            looped[told.instrument.security_id] = told.instrument
         if told.action is DefinitionAction.DELETE:
             if last is not None and last.to_ns is None:
                 last.to_ns = told.sent_ns

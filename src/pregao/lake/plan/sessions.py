@@ -5,7 +5,7 @@ connection. So the plan knows only whose sessions a file has and of which days; 
 reads its files in the order of their times (`slices.sessions`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -119,17 +119,39 @@ def _stream(source: str, seen: _Seen) -> StreamIndex:
 # Units
 
 
-def find_session_units(files: Sequence[FileIndex]) -> list[LakeUnit]:
-    """In order of source and date. A file that begins in the middle of a session is read behind the one
-    before it."""
-    streams = [(number, stream) for number, file in enumerate(files) for stream in file.streams]
+def find_session_units(files: Sequence[FileIndex], days: Collection[int] | None = None) -> list[LakeUnit]:
+    """In order of source and date, of those days or of all. A file that begins in the middle of a session is
+    read behind the one before it."""
     units: list[LakeUnit] = []
-    for source in sorted({stream.source for _, stream in streams}):
-        mine = [(number, stream) for number, stream in streams if stream.source == source]
-        mine.sort(key=lambda each: (each[1].version_ns[0], files[each[0]].path))
-        for day in sorted({day for _, stream in mine for _, day in stream.days}):
+    for source, mine in _by_source(files):
+        there = {day for _, stream in mine for _, day in stream.days}
+        for day in sorted(there if days is None else there.intersection(days)):
             units.append(_unit(source, day, mine, files[mine[0][0]].system))
     return units
+
+
+def days_concerned(files: Sequence[FileIndex], new: Collection[str]) -> set[int]:
+    """Days whose units are made from new files: those that they tell of, and those of files that go on
+    behind them."""
+    found: set[int] = set()
+    for _, mine in _by_source(files):
+        behind = False
+        for number, stream in mine:
+            behind = files[number].path in new or (behind and stream.goes_on)
+            if behind:
+                found.update(day for _, day in stream.days)
+    return found
+
+
+def _by_source(files: Sequence[FileIndex]) -> list[tuple[str, list[tuple[int, StreamIndex]]]]:
+    """Streams of each session with the numbers of their files, in the order of their times."""
+    found: dict[str, list[tuple[int, StreamIndex]]] = {}
+    for number, file in enumerate(files):
+        for stream in file.streams:
+            found.setdefault(stream.source, []).append((number, stream))
+    for mine in found.values():
+        mine.sort(key=lambda each: (each[1].version_ns[0], files[each[0]].path))
+    return sorted(found.items())
 
 
 def _unit(source: str, day: int, streams: list[tuple[int, StreamIndex]], system: str) -> LakeUnit:

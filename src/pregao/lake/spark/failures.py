@@ -56,12 +56,14 @@ def was_interrupted(error: BaseException) -> bool:
 
 
 def stop(session: Any) -> None:
-    """Also one whose Java is no longer there."""
-    try:
-        session.stop()
-    except Exception as error:
-        if not is_sparks(error):
-            raise
+    """Also one whose Java is no longer there. After an interrupt some tasks still run and complain while they
+    are ended: that is silenced."""
+    for act in (lambda: session.sparkContext.setLogLevel("OFF"), session.stop):
+        try:
+            act()
+        except Exception as error:
+            if not is_sparks(error):
+                raise
 
 
 def quiet_py4j() -> None:

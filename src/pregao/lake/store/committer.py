@@ -28,7 +28,7 @@ from pregao.lake.errors import (
     StaleReadError,
     WrongIntentError,
 )
-from pregao.lake.store.deltalog import DeltaLog, FasterError, ready_log
+from pregao.lake.store.deltalog import DeltaLog, FasterError, make_logs, ready_log
 from pregao.lake.store.intent import Change, Intent, Label, Read, commit_table, write_intent
 from pregao.lake.store.ledger import ABANDONED, LakeVersion, Ledger, TableVersion, write_version
 from pregao.lake.store.location import Location
@@ -163,6 +163,7 @@ class Committer:
 
     def _roll_forward(self, intent: Intent, base: LakeVersion) -> LakeVersion:
         tables = dict(base.tables)
+        make_logs(self._location, [find_table(name) for name in intent.change.tables if name not in tables])
         for name in intent.change.tables:
             now_ns = self._clock.now_ns()
             made = commit_table(self._location, name, intent, base.delta_version(name), now_ns)

@@ -7,7 +7,8 @@ stores where we cannot do that (`conditional`).
 
 import json
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property, partial
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
@@ -29,6 +30,7 @@ need("deltalake")  # where the lake is imported, not when its first table is mad
 
 APPLICATION: Final = "pregao.lake"
 _WIDENING_ATTEMPTS: Final = 20
+_MAKERS: Final = 8  # logs that are made at once
 _NS_PER_MS: Final = 1_000_000
 _PLAIN: Final = "/=+"  # signs of a path that stay as they are
 
@@ -233,6 +235,14 @@ def ready_log(location: Location, table: Table) -> DeltaLog:
         _create(location, table)
         log = DeltaLog(location, table)
     return _widen(log)
+
+
+def make_logs(location: Location, tables: Sequence[Table]) -> None:
+    """Of several tables at once: each waits for the disk or the store, more than it works. Nothing is in them
+    yet, so whoever dies here leaves what the next commit makes anyway."""
+    if len(tables) > 1:
+        with ThreadPoolExecutor(min(len(tables), _MAKERS)) as pool:
+            list(pool.map(partial(ready_log, location), tables))
 
 
 def _create(location: Location, table: Table) -> None:

@@ -19,8 +19,9 @@ from pregao.lake.plan.fingerprints import find_captures
 from pregao.lake.plan.index import FileIndex
 from pregao.lake.plan.scan import ScanSettings
 from pregao.lake.plan.scanning import Scanning
+from pregao.lake.plan.sessions import days_concerned, find_session_units
 from pregao.lake.plan.stored import Stored
-from pregao.lake.plan.units import LakeUnit, find_units
+from pregao.lake.plan.units import LakeUnit
 from pregao.lake.runners import Runner, described
 from pregao.lake.state import LakeState
 from pregao.lake.store.location import Location
@@ -70,7 +71,8 @@ class SessionStreamer:
     def _build(self, new: set[str], report: BatchReport) -> None:
         self._look(new, report)
         known = [self._indexes[path] for path in sorted(self._indexes)]
-        units = find_units(known)
+        # What a batch plans does not grow with the days that the folder has.
+        units = find_session_units(known, days_concerned(known, new))
         dates = frozenset(unit.trade_date for unit in units if new & _paths(unit, known))
         # A capture may have other sessions and the next day too: their units must not seem to lose captures.
         needed = {path for unit in units if unit.trade_date in dates for path in _paths(unit, known)}

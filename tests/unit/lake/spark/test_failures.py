@@ -50,16 +50,27 @@ def test_mistakes_of_ours_are_not_spark_s() -> None:
 
 
 def test_a_session_whose_java_is_gone_can_be_stopped() -> None:
+    """Its log is silenced first: what tasks say while they are ended is for nobody."""
+
     class Gone:
-        asked = 0
+        asked: list[str]
+
+        def __init__(self) -> None:
+            self.asked, self.sparkContext = [], self
+
+        def setLogLevel(self, level: str) -> None:  # noqa: N802 - Spark's own name
+            self.refuse(level)
 
         def stop(self) -> None:
-            self.asked += 1
+            self.refuse("stop")
+
+        def refuse(self, what: str) -> None:
+            self.asked.append(what)
             raise ConnectionRefusedError(111, "Connection refused")
 
     gone = Gone()
     stop(gone)
-    assert gone.asked == 1
+    assert gone.asked == ["OFF", "stop"]
 
 
 def test_py4j_does_not_write_its_stacks(capsys: pytest.CaptureFixture[str]) -> None:
