@@ -113,6 +113,15 @@ def make_ready(kernels: Iterable[Kernel]) -> None:
         dispatcher.compile((types.int64,) * dispatcher.py_func.__code__.co_argcount)
 
 
+def _pointer(builder: Any, arguments: Any, kind: Any) -> Any:
+    """An offset from an address. Added up as numbers LLVM may take the offset for the pointer, and what is
+    stored at 0 for never stored: nothing lies there."""
+    byte = ir.IntType(8)
+    base = builder.inttoptr(arguments[0], byte.as_pointer())
+    place = builder.gep(base, [arguments[1]], source_etype=byte)
+    return builder.bitcast(place, kind.as_pointer())
+
+
 def _loader(wire: Any, result: Any) -> Any:
     """An unaligned load from an address plus an offset, widened: one or two machine instructions."""
 
@@ -121,8 +130,7 @@ def _loader(wire: Any, result: Any) -> Any:
 
         def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
             kind = context.get_value_type(wire)
-            place = builder.add(arguments[0], arguments[1])
-            value = builder.load(builder.inttoptr(place, kind.as_pointer()))
+            value = builder.load(_pointer(builder, arguments, kind))
             value.align = 1
             return context.cast(builder, value, wire, result)
 
@@ -140,8 +148,7 @@ def _storer(wire: Any, given: Any) -> Any:
         def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
             value = context.cast(builder, arguments[2], given, wire)
             kind = context.get_value_type(wire)
-            place = builder.add(arguments[0], arguments[1])
-            written = builder.store(value, builder.inttoptr(place, kind.as_pointer()))
+            written = builder.store(value, _pointer(builder, arguments, kind))
             written.align = 1
             return context.get_dummy_value()
 
