@@ -197,6 +197,16 @@ def test_levels_feed_quotes_and_depth(days: Days, lake: Lake, added: int, deep: 
     assert findings.isdisjoint({"SNAPSHOT_MISMATCH", "DAMAGED_INPUT", "FEEDS_DIFFER", "GAP"})
 
 
+def test_figures_of_the_day_are_those_of_b3(tmp_path: Path) -> None:
+    """Totals of the day before and of the after-market, and trades that may not open, among them."""
+    days = _simulate(tmp_path / "days", seed=4, messages=4_000, instruments=40, loops=4, trading=12.0)
+    lake = _build(days, tmp_path / "lake", derive=True)
+    assert not lake.arrow("quality", "finding = 'STATISTIC_DIFFERS'").to_pylist()
+    agreed = [row["agrees"] for row in lake.arrow("daily", columns=["agrees"]).to_pylist()]
+    assert agreed.count(True) > 20
+    assert False not in agreed
+
+
 # What only this system tells
 
 

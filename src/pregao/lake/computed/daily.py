@@ -3,7 +3,9 @@ whether they agree. Our opening price is that of the first trade that may open: 
 The amount is money, from the table `money` (`totals.money_of_days`).
 
 Of an instrument whose first totals were not the first of its day, ours are partial: volume and trades are
-compared from those totals on, prices where the incremental stream told B3's, and the VWAP not at all.
+compared from those totals on, prices where the incremental stream told B3's, and the VWAP not at all. Systems
+with streams go on telling the totals of the day before until they are 0: their day begins there. They do not
+say either which trades may not open: there B3's opening price must be that of any trade.
 
 Where they differ, a row of `quality` for each figure: an ERROR when nothing was missing, a WARNING when the
 instrument was stale for a while (trades may be lost), and an INFO when the trade was changed on a later date,
@@ -51,6 +53,10 @@ def _differs(name: str) -> str:
     """Null where there is nothing to compare."""
     if name == "vwap":
         return "abs(vwap - their_vwap) >= vwap_unit()"
+    if name == "open":
+        return (
+            "CASE WHEN prices IS NULL THEN open <> their_open ELSE NOT list_contains(prices, their_open) END"
+        )
     return f"{_ours(name)} <> their_{name}"
 
 
@@ -72,8 +78,9 @@ WITH traded AS (
     SELECT security_id, symbol,
         arg_min(price, rank)
             FILTER (sets_price AND coalesce(sub_type NOT IN {is_one_of(_CANNOT_OPEN)}, true)) AS open,
-        {LAST_PRICES}, {volumes(exact=exact)}
-    FROM clean GROUP BY security_id, symbol
+        {LAST_PRICES}, {volumes(exact=exact)}, list(DISTINCT price) FILTER (sets_price AND has_streams) AS prices
+    FROM clean, (SELECT coalesce(bool_or(md_stream IS NOT NULL), false) AS has_streams FROM statistics)
+    GROUP BY security_id, symbol
 ), ours AS (
     SELECT traded.*, {vwap("traded", exact=exact)} AS vwap, {columns(LINEAGE, "clean")}
     FROM traded JOIN clean USING (security_id, rank)
@@ -96,7 +103,7 @@ WITH traded AS (
 ), both_sides AS (
     SELECT coalesce(ours.security_id, figures.security_id) AS security_id,
         coalesce(ours.symbol, figures.symbol) AS symbol,
-        {columns(_COMPARED[:5], "ours")}, money.amount, money.currency, {columns(_B3, "figures")},
+        {columns(_COMPARED[:5], "ours")}, ours.prices, money.amount, money.currency, {columns(_B3, "figures")},
         {", ".join(f"CASE WHEN {_COUNTED} THEN coalesce(ours.{name}, 0) END AS {name}" for name in _COUNTS)},
         {", ".join(f"{_since(name)} AS {name}_since" for name in _COUNTS)},
         {", ".join(map(_theirs, _COMPARED))}, coalesce(is_begun, false) AS is_begun,
@@ -267,7 +274,9 @@ WITH group_of AS (
         arg_max(live, number) FILTER ({_LAST["opening"]}) AS opening_live,
         arg_min(struct_pack(size := size, quality := quality, place := place), stream_number)
             FILTER (kind = 'VOLUME') AS first_volume,
-        arg_min(struct_pack(size := size), stream_number) FILTER (kind = 'TRADES') AS first_trades
+        arg_min(struct_pack(size := size), stream_number) FILTER (kind = 'TRADES') AS first_trades,
+        max(stream_number) FILTER ({_LAST["VOLUME_REGULAR"]} AND md_stream IS NOT NULL AND live AND size = 0)
+            > min(stream_number) FILTER (kind = 'VOLUME') AS is_begun_anew
     FROM numbered GROUP BY security_id, symbol
 ), extremes AS (
     -- HighPrice and LowPrice do not say their session: one after the last totals of the regular session is of
@@ -293,7 +302,8 @@ SELECT last_words.security_id, last_words.symbol,
     as_price(settlement.price) AS b3_settlement,
     interest.size AS b3_open_interest,
     {columns(LINEAGE, "lineage")}, quality,
-    coalesce(first_volume.quality & {_BEGUN} <> 0, false) AS is_begun, first_volume.place AS base,
+    coalesce(first_volume.quality & {_BEGUN} <> 0 AND NOT coalesce(is_begun_anew, false), false) AS is_begun,
+    first_volume.place AS base,
     coalesce(first_volume.size, 0) AS base_volume, coalesce(first_trades.size, 0) AS base_trades,
     coalesce(opening_live, true) AS open_live, {_was_live("high")} AS high_live,
     {_was_live("low")} AS low_live

@@ -1,14 +1,15 @@
 """A day beside B3's own figures, and what is said where they differ."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pregao.lake.tables.analytics import Quality
 from pregao.lake.tables.catalogue import find_table
-from tests.kits.lake_rows import MONDAY, TUESDAY, at
+from tests.kits.lake_rows import MONDAY, TUESDAY, at, rows_as_arrow
 from tests.unit.lake.computed.conftest import Compute
-from tests.unit.lake.computed.kit import found
+from tests.unit.lake.computed.kit import Computed, by_tasks, found
 
 # Two trades in the regular session, one after hours: 100 at 10, 200 at 13; 100 at 9.
 TRADES = [
@@ -143,3 +144,58 @@ def test_differences_are_findings(made: Any) -> None:
 def test_a_stale_instrument_is_marked(made: Any) -> None:
     quality = found(made["daily"], "security_id", "quality")
     assert [number for number, bits in quality if bits & Quality.INCOMPLETE] == [2]
+
+
+# Systems with streams: totals say no session, and trades not what may open. Only the tasks know these.
+
+
+def _by_tasks(folder: Path, statistics: list[dict[str, Any]], first: int = 0) -> Computed:
+    rows = {"trades": trades(1, "A", TRADES[first:2]), "statistics": of(1, "A", statistics)}
+    return by_tasks(folder, {name: rows_as_arrow(name, each) for name, each in rows.items()})
+
+
+def _streamed(seconds: float, volume: int, trades: int, **other: Any) -> list[dict[str, Any]]:
+    common = {"md_stream": "E", "msg_index": 1} | other
+    return [
+        told("VOLUME", seconds, size=volume, entry=0, **common),
+        told("TRADES", seconds, size=trades, entry=1, **common),
+    ]
+
+
+_SNAPSHOT = int(Quality.FROM_SNAPSHOT)
+
+
+@pytest.mark.parametrize(
+    ("statistics", "first", "is_right"),
+    [
+        # The totals of the day before stand until the session changes (11.3 of FIX/FAST).
+        ([*_streamed(1, 50, 7, quality=_SNAPSHOT), *_streamed(5, 0, 0), *_streamed(30, 300, 2)], 0, True),
+        ([*_streamed(1, 50, 7, quality=_SNAPSHOT), *_streamed(5, 0, 0), *_streamed(30, 301, 2)], 0, False),
+        # Captures begin between the two trades.
+        ([*_streamed(15, 100, 1, quality=_SNAPSHOT), *_streamed(30, 300, 2)], 1, True),
+        ([*_streamed(15, 100, 1, quality=_SNAPSHOT), *_streamed(30, 300, 3)], 1, False),
+        # And the after-market has none: it begins at 0 and says nothing of the day's beginning.
+        (
+            [
+                *_streamed(15, 100, 1, quality=_SNAPSHOT), *_streamed(30, 300, 2),
+                *_streamed(60, 0, 0, session="NON_REGULAR"),
+            ],
+            1, True,
+        ),
+    ],
+)  # fmt: skip
+def test_a_day_begins_where_totals_are_0(
+    tmp_path: Path, statistics: list[dict[str, Any]], first: int, is_right: bool
+) -> None:
+    made = _by_tasks(tmp_path, statistics, first)
+    assert [row["agrees"] for row in made["daily"]] == [is_right]
+    assert bool(made["quality"]) is not is_right
+
+
+@pytest.mark.parametrize(("price", "is_right"), [(10, True), (13, True), (12, False)])
+def test_an_opening_price_is_that_of_some_trade(tmp_path: Path, price: int, is_right: bool) -> None:
+    """The first may have been a block: this system does not say."""
+    opening = told("OPENING", 20, price=price, origin="DAILY", md_stream="E")
+    made = _by_tasks(tmp_path, [opening, *_streamed(30, 300, 2)])
+    assert [row["agrees"] for row in made["daily"]] == [is_right]
+    assert [row["detail"] for row in made["quality"]] == ([] if is_right else ["open"])
