@@ -58,8 +58,7 @@ class KernelEntryEncoder(EntryEncoder):
         layouts = self._layouts
         try:
             for entry in entries:
-                names = tuple(entry)
-                layout = layouts[names] if names in layouts else self._layout(entry)
+                layout = layouts.get(tuple(entry)) or self._layout(entry)
                 if layout is None:
                     return None
                 place, texts, decimals = layout
@@ -91,8 +90,9 @@ class KernelEntryEncoder(EntryEncoder):
     def _layout(self, entry: Mapping[str, Any]) -> _Layout | None:
         """What the kernel has to know of entries that have these fields; None: they are not for it."""
         names = tuple(entry)
-        if None in entry.values() or len(self._layouts) >= _MOST_SHAPES:
-            return None
+        known = names in self._layouts
+        if known or None in entry.values() or len(self._layouts) >= _MOST_SHAPES:
+            return None  # known, and not for it
         shape = self._shape(entry)
         found = None
         if shape is not None and shape.width <= _MOST_BITS and _bytes_besides(shape) <= _ENTRY_BYTES:
