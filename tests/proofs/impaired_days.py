@@ -1,6 +1,7 @@
 """`impaired-days`: whole days of the simulated exchange through the feed handler, with everything that can
 go wrong on the way, against the exchange's own truth at the same sequence number."""
 
+from collections.abc import Iterator
 from datetime import date
 from typing import Any
 
@@ -81,14 +82,18 @@ class Listener:
         """As a live market does by default: all channels and streams together, as they came."""
         sources = {source: place for place, source in enumerate(dict.fromkeys(map(_source, packets)))}
         lines = LineTable([StreamId(*source) for source in sources])
-        for first in range(0, len(packets), size):
-            some, now_ns = packets[first : first + size], packets[min(first + size, len(packets)) - 1].ts_ns
+        for some in self._batches(packets, size):
+            now_ns = some[-1].ts_ns
             self._wake(some[0].ts_ns)
             self._before(some)
             batch = batch_of([(sources[_source(each)], each.ts_ns, each.payload) for each in some])
             for channel in dict.fromkeys(each.channel for each in some):
                 self._note(self.handlers[channel].receive_batch(batch, lines, now_ns), now_ns)
                 self._check(channel)
+
+    def _batches(self, packets: list[CapturedPacket], size: int) -> Iterator[list[CapturedPacket]]:
+        """What is taken at once."""
+        return (packets[first : first + size] for first in range(0, len(packets), size))
 
     def _before(self, packets: list[CapturedPacket]) -> None:
         """They are about to be taken."""
