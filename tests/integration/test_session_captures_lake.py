@@ -313,8 +313,13 @@ def test_a_batch_plans_the_days_that_it_concerns(
 ) -> None:
     """However many days the folder has."""
     planned: list[Any] = []
-    does = sessions._unit
-    monkeypatch.setattr(sessions, "_unit", lambda *given: planned.append(given[1]) or does(*given))
+    does = sessions.LakeUnit
+
+    def unit(*given: Any, **named: Any) -> Any:
+        planned.append(given)
+        return does(*given, **named)
+
+    monkeypatch.setattr(sessions, "LakeUnit", unit)
     folder, stream, spoken = tmp_path / "captures", _stream(tmp_path, system), said
     counts = []
     for number in range(4):

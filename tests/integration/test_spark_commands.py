@@ -99,6 +99,41 @@ def test_an_interrupt_in_a_stage_of_spark_ends_with_130_and_one_line(
     assert _alive(building.pid) == []
 
 
+# Tasks of which one kills its worker while the others have just begun, where nothing is tried again.
+_DYING = """
+import os, signal, sys
+from pregao.lake.errors import LakeError
+from pregao.lake.runners import SparkRunner
+from pregao.lake.spark.failures import stop
+from pregao.lake.spark.session import local_session
+
+def die(number):
+    if number == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+session = local_session(master="local[2]")
+try:
+    for _ in range(3):
+        try:
+            SparkRunner(session).run(die, list(range(16)), lambda *_: None)
+        except LakeError as error:
+            print(error, file=sys.stderr)
+finally:
+    stop(session)
+"""
+
+
+def test_a_worker_that_dies_is_one_line_and_no_stack(tmp_path: Path) -> None:
+    """Neither Java's nor that of workers which Java then cuts off."""
+    (tmp_path / "dying.py").write_text(_DYING)
+    done = subprocess.run(
+        [sys.executable, "dying.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+    )
+    told = "Spark: a Python worker has died (killed, crashed, or out of memory); run it again"
+    assert done.stderr.splitlines() == [told] * 3
+
+
 def _alive(session: int) -> list[str]:
     """Processes of a session that still run, after a moment to end in."""
     for _ in range(50):

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from pregao.extras import need
 from pregao.lake.source import register
+from pregao.lake.spark import worker_daemon
 from pregao.lake.spark.failures import quiet_accumulators, quiet_py4j
 from pregao.lake.spark.java import java_home
 from pregao.lake.task_results import MAX_RESULT, MAX_RESULT_KEY
@@ -41,6 +42,7 @@ _COMMON: Final = {
     "spark.sql.parquet.filterPushdown": "true",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.python.worker.reuse": "true",
+    "spark.python.daemon.module": worker_daemon.MODULE,
     "spark.python.sql.dataFrameDebugging.enabled": "false",  # where each column was made: a call of Java each
     "spark.cleaner.periodicGC.interval": "10min",
     MAX_RESULT_KEY: MAX_RESULT,

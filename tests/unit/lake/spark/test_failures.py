@@ -11,6 +11,7 @@ from pyspark.errors import PythonException
 
 from pregao.lake.errors import LakeError, LakeFullError
 from pregao.lake.spark.failures import in_one_line, quiet_accumulators, quiet_py4j, stop
+from pregao.lake.spark.worker_daemon import quiet
 
 STACK = "\n\tat org.apache.spark.scheduler.Task.run(Task.scala:147)\n\tat java.base/java.lang.Thread.run"
 
@@ -113,3 +114,18 @@ def test_what_spark_makes_of_an_interrupt_is_an_interrupt() -> None:
 
     with pytest.raises(KeyboardInterrupt), in_one_line():
         wait_for_a_job()
+
+
+def test_a_worker_that_java_cuts_off_ends_silently() -> None:
+    """Anything else is told as ever."""
+
+    def raising(error: Exception | None) -> int:
+        if error is not None:
+            raise error
+        return 0
+
+    worker = quiet(raising)
+    assert worker(None) == 0
+    assert [worker(error) for error in (ConnectionResetError(104, "by peer"), EOFError())] == [1, 1]
+    with pytest.raises(KeyError):
+        worker(KeyError("x"))
