@@ -177,14 +177,12 @@ def trade_entry(trade: e.Trade | e.TradeBusted) -> Entry:
     entry["MDInsertDate"] = day_number(trade.trade_date)
     entry["MDInsertTime"] = entry["MDEntryTime"]
     entry["TradeID"] = str(trade.trade_id)
-    entry["MDStreamID"] = ELECTRONIC
+    entry["MDStreamID"] = _TERMO if trade.forward else ELECTRONIC
     if trade.session is Session.NON_REGULAR:
         entry["TradingSessionID"] = int(trade.session)
     if isinstance(trade, e.TradeBusted):
         return entry | {"MDUpdateAction": int(Action.DELETE)}
     entry["MDUpdateAction"] = int(Action.NEW)
-    if trade.forward:
-        entry["MDStreamID"] = _TERMO
     if trade.interest_rate is not None:
         entry["MDEntryInterestRate"] = price(trade.interest_rate)
     _add_parties(entry, trade)
@@ -249,6 +247,8 @@ def opening_entry(update: e.OpeningPrice) -> Entry:
     entry["MDEntryPx"] = price(update.price)
     if update.net_change_fine is not None:
         entry["NetChgPrevDay"] = fine_price(update.net_change_fine)
+    if update.interest_rate is not None:
+        entry["MDEntryInterestRate"] = price(update.interest_rate)
     return entry
 
 
@@ -269,7 +269,7 @@ def closing_entry(update: e.ClosingPrice) -> Entry:
     entry["MDEntryPx"] = fine_price(update.price_fine)
     entry["OpenCloseSettlFlag"] = _CLOSINGS.get(update.origin, 0)
     if update.origin is PriceOrigin.PREVIOUS_DAY:
-        entry["PriceAdjustmentMethod"] = 0
+        entry["PriceAdjustmentMethod"] = update.adjustment or 0
         if update.last_trade_date is not None:
             entry["LastTradeDate"] = day_number(update.last_trade_date)
     return entry
