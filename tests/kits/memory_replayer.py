@@ -8,10 +8,10 @@ from pregao.handler.replays import Answer
 from pregao.sessions.fix import SessionDirectory, SessionRecord, SessionSettings, SessionState
 from pregao.sessions.replay import (
     Archive,
-    ConnectWanted,
-    DisconnectWanted,
     ReplayClient,
     ReplayClientSettings,
+    ReplayConnectWanted,
+    ReplayDisconnectWanted,
     ReplayEvent,
     ReplayServer,
     ReplayServerSettings,
@@ -67,7 +67,7 @@ class MemoryReplayer:
         self._server: LyingServer | None = None
         self._waiting, self._came = b"", 0  # bytes on their way, and how many have come
         self._next_ns = 0  # when another byte comes
-        self._connections: list[ConnectWanted | DisconnectWanted] = []
+        self._connections: list[ReplayConnectWanted | ReplayDisconnectWanted] = []
         self._answers: list[Answer] = []
 
     # For handlers
@@ -123,7 +123,7 @@ class MemoryReplayer:
     def _connect(self, now_ns: int) -> None:
         wanted, self._connections = self._connections, []
         for each in wanted:
-            if isinstance(each, DisconnectWanted):
+            if isinstance(each, ReplayDisconnectWanted):
                 self._server = None
             elif self.is_there:
                 directory = SessionDirectory()
@@ -139,7 +139,7 @@ class MemoryReplayer:
 
     def _take(self, events: list[ReplayEvent]) -> None:
         for event in events:
-            if isinstance(event, ConnectWanted | DisconnectWanted):
+            if isinstance(event, ReplayConnectWanted | ReplayDisconnectWanted):
                 self._connections.append(event)
             else:
                 self._answers.append(event)

@@ -6,10 +6,10 @@ from pregao.codecs.fix import load_builtin_dictionary
 from pregao.sessions.fix import SessionDirectory, SessionRecord, SessionSettings, SessionState
 from pregao.sessions.replay import (
     Archive,
-    ConnectWanted,
-    DisconnectWanted,
     ReplayClient,
     ReplayClientSettings,
+    ReplayConnectWanted,
+    ReplayDisconnectWanted,
     Replayed,
     ReplayEvent,
     ReplayServer,
@@ -110,10 +110,10 @@ class ReplayLink:
                 self.replayed.append((event.channel, event.number))
             elif isinstance(event, SpanFailed):
                 self.failed.append(event)
-            elif isinstance(event, ConnectWanted):
+            elif isinstance(event, ReplayConnectWanted):
                 self.endpoints.append(event.endpoint)
                 self.connect(event.endpoint)
-            elif isinstance(event, DisconnectWanted):
+            elif isinstance(event, ReplayDisconnectWanted):
                 self.close()
 
     def connect(self, endpoint: str) -> None:

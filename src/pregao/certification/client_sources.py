@@ -6,9 +6,9 @@ from typing import Any, Final
 from pregao.feeds.registry import load_session_system
 from pregao.feeds.session_port import (
     ClientSystem,
-    HeartbeatReceived,
     InstrumentsListed,
     SessionEvent,
+    SessionHeartbeat,
     SessionSystem,
 )
 from pregao.market.live import Reception
@@ -78,6 +78,6 @@ class WatchedSession(SessionPackets):
         taken = super().take(timeout_s, due_ns)
         self.has_taken |= bool(taken)
         for event in taken or ():
-            self.heartbeats += isinstance(event, HeartbeatReceived)
+            self.heartbeats += isinstance(event, SessionHeartbeat)
             self.is_listed |= isinstance(event, InstrumentsListed)
         return taken

@@ -16,9 +16,9 @@ from pregao.feeds.session_port import (
     ClientSystem,
     ConnectWanted,
     DisconnectWanted,
-    HeartbeatReceived,
     SessionClient,
     SessionEvent,
+    SessionHeartbeat,
     SessionMessage,
 )
 from pregao.io.tcp_stream import Closed, Connected, Happened, Received
@@ -216,7 +216,7 @@ class SessionTap:
                     self._stream.close()
                 case SessionMessage():
                     self._keep(event.payload, event.number)
-                case HeartbeatReceived():
+                case SessionHeartbeat():
                     self._keep(event.payload, 0)
                 case _:
                     pass

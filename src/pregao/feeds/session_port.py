@@ -196,7 +196,7 @@ class SnapshotsTaken:
 
 
 @record
-class HeartbeatReceived:
+class SessionHeartbeat:
     """The server has nothing to say, and says so. Told where the client's settings want it."""
 
     payload: bytes
@@ -204,7 +204,7 @@ class HeartbeatReceived:
 
 SessionEvent = (
     SessionMessage
-    | HeartbeatReceived
+    | SessionHeartbeat
     | ConnectWanted
     | DisconnectWanted
     | SessionBegun

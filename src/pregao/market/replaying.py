@@ -26,10 +26,10 @@ from pregao.model.channel_map import ReplayerEntry
 from pregao.recovery.policy import RecoveryPolicy
 from pregao.sessions.fix import SessionSettings
 from pregao.sessions.replay import (
-    ConnectWanted,
-    DisconnectWanted,
     ReplayClient,
     ReplayClientSettings,
+    ReplayConnectWanted,
+    ReplayDisconnectWanted,
     Replayed,
     ReplayEvent,
     SpanFailed,
@@ -136,10 +136,10 @@ class ReplayLink:
 
     def _take(self, events: Iterable[ReplayEvent]) -> None:
         for event in events:
-            if isinstance(event, ConnectWanted):
+            if isinstance(event, ReplayConnectWanted):
                 host, port = self._endpoints[event.endpoint]
                 self._connecting = asyncio.ensure_future(asyncio.open_connection(host, port))
-            elif isinstance(event, DisconnectWanted):
+            elif isinstance(event, ReplayDisconnectWanted):
                 self._disconnect()
                 self._woken.set()
             else:

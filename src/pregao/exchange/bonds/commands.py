@@ -16,7 +16,7 @@ class EnterOrder:
 
 
 @record
-class ChangeOrder:
+class ChangeBondOrder:
     """Fewer at the same price keep their place; all else is a new order (a new id) behind the others."""
 
     now_ns: int
@@ -27,7 +27,7 @@ class ChangeOrder:
 
 
 @record
-class CancelOrder:
+class CancelBondOrder:
     now_ns: int
     order_id: int
     firm: int
@@ -85,7 +85,7 @@ class CancelTrade:
 
 
 @record
-class ChangeState:
+class ChangeBondState:
     """Of a bond or a casada; of a future, which is only a leg here, halted or not. `ends_ns` is when an
     auction is to end, 0: that is not told."""
 
@@ -96,7 +96,7 @@ class ChangeState:
 
 
 @record
-class SetBand:
+class SetBondBand:
     now_ns: int
     security_id: int
     type: BandType
@@ -112,6 +112,6 @@ class CloseDay:
 
 
 BondCommand = (
-    EnterOrder | ChangeOrder | CancelOrder | RequestQuote | AnswerQuote | AcceptQuote | RegisterVoice
-    | CancelTrade | ChangeState | SetBand | CloseDay
+    EnterOrder | ChangeBondOrder | CancelBondOrder | RequestQuote | AnswerQuote | AcceptQuote | RegisterVoice
+    | CancelTrade | ChangeBondState | SetBondBand | CloseDay
 )  # fmt: skip

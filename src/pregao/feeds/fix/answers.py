@@ -28,7 +28,7 @@ class ListResult(Enum):
     TOO_MANY = b"M"
 
 
-class RejectReason(Enum):
+class RefusalReason(Enum):
     """MDReqRejReason (281), with our words for 58."""
 
     UNKNOWN_INSTRUMENT = b"0", "Unknown instrument"
@@ -53,7 +53,7 @@ class RejectReason(Enum):
 class RefusedRequestError(PregaoError):
     """A request that is answered with a reason."""
 
-    def __init__(self, reason: RejectReason, text: str = "") -> None:
+    def __init__(self, reason: RefusalReason, text: str = "") -> None:
         self.reason, self.text = reason, text or reason.text
         super().__init__(self.text)
 
@@ -118,13 +118,13 @@ def take_data_request(
         _cancel(subscriber, request_id, instruments)
         return False
     if kind != SUBSCRIBE:
-        raise RefusedRequestError(RejectReason.UNSUPPORTED_TYPE)
+        raise RefusedRequestError(RefusalReason.UNSUPPORTED_TYPE)
     if request_id in subscriber.market_data:
-        raise RefusedRequestError(RejectReason.DUPLICATE_REQUEST)
+        raise RefusedRequestError(RefusalReason.DUPLICATE_REQUEST)
     if in_progress:
-        raise RefusedRequestError(RejectReason.IN_PROGRESS)
+        raise RefusedRequestError(RefusalReason.IN_PROGRESS)
     if len(subscriber.market_data) >= limits.subscriptions:
-        raise RefusedRequestError(RejectReason.TOO_MANY)
+        raise RefusedRequestError(RefusalReason.TOO_MANY)
     return True
 
 
@@ -135,7 +135,7 @@ def open_subscription(
     """The instruments whose 35=W are to come, of those that match."""
     allowed = permitted(found, instruments, subscriber.permissions)
     if found and not allowed:
-        raise RefusedRequestError(RejectReason.NOT_PERMITTED)
+        raise RefusedRequestError(RefusalReason.NOT_PERMITTED)
     subscriber.market_data[request_id] = ClientSubscription(wanted, set(allowed), by_level)
     return allowed
 
@@ -143,7 +143,7 @@ def open_subscription(
 def _cancel(subscriber: Subscriber, request_id: str, instruments: Mapping[int, Instrument]) -> None:
     subscription = subscriber.market_data.pop(request_id, None)
     if subscription is None:
-        raise RefusedRequestError(RejectReason.UNKNOWN_REQUEST)
+        raise RefusedRequestError(RefusalReason.UNKNOWN_REQUEST)
     for security_id in subscription.wanted:
         subscriber.stop(instruments.get(security_id), security_id)
 

@@ -18,11 +18,11 @@ from pregao.feeds.fix.settings import ConnectionSettings
 from pregao.feeds.session_port import (
     ConnectWanted,
     DisconnectWanted,
-    HeartbeatReceived,
     RequestRefused,
     SessionBegun,
     SessionCounters,
     SessionEvent,
+    SessionHeartbeat,
     SessionLost,
     SessionMessage,
     SessionStatus,
@@ -221,7 +221,7 @@ class FixClient:
                     self._events.append(SessionBegun(name, self._epoch, self._requests.by_level))
                     self._requests.begin()
                 case fix.HeartbeatReceived():
-                    self._events.append(HeartbeatReceived(event.message.raw))
+                    self._events.append(SessionHeartbeat(event.message.raw))
                 case fix.GapFound():
                     self.counters.gaps += 1
                 case fix.GarbledSkipped():

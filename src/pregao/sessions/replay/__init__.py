@@ -3,9 +3,9 @@
 from pregao.sessions.replay.asking import ReplayAnswer, ReplayAsking
 from pregao.sessions.replay.client import ReplayClient
 from pregao.sessions.replay.events import (
-    ConnectWanted,
-    DisconnectWanted,
     ReplayClientSettings,
+    ReplayConnectWanted,
+    ReplayDisconnectWanted,
     Replayed,
     ReplayEvent,
     ReplayHealth,
@@ -20,13 +20,13 @@ __all__ = [
     "REPLAYER",
     "Archive",
     "ChannelHistory",
-    "ConnectWanted",
-    "DisconnectWanted",
     "NumberRange",
     "ReplayAnswer",
     "ReplayAsking",
     "ReplayClient",
     "ReplayClientSettings",
+    "ReplayConnectWanted",
+    "ReplayDisconnectWanted",
     "ReplayError",
     "ReplayEvent",
     "ReplayFormatError",

@@ -1,9 +1,9 @@
 """A client of the replayers without I/O: wants in, messages out, and one connection that it looks after.
 
-Its owner makes and closes connections as `ConnectWanted` and `DisconnectWanted` say, and tells how that
-went. What comes back counts only if its number (1181), the number inside of the message (34) and what was
-asked for agree. Every wait is bounded: what could not be had in time is told as `SpanFailed`, and snapshots
-heal it.
+Its owner makes and closes connections as `ReplayConnectWanted` and `ReplayDisconnectWanted` say, and
+tells how that went. What comes back counts only if its number (1181), the number inside of the message
+(34) and what was asked for agree. Every wait is bounded: what could not be had in time is told as
+`SpanFailed`, and snapshots heal it.
 """
 
 from collections.abc import Callable
@@ -14,9 +14,9 @@ from pregao.codecs.fix import Dictionary, FixMessage, load_builtin_dictionary
 from pregao.sessions.fix import FixSession, SessionSettings, SessionState
 from pregao.sessions.fix import events as fix
 from pregao.sessions.replay.events import (
-    ConnectWanted,
-    DisconnectWanted,
     ReplayClientSettings,
+    ReplayConnectWanted,
+    ReplayDisconnectWanted,
     Replayed,
     ReplayEvent,
     ReplayHealth,
@@ -151,7 +151,7 @@ class ReplayClient:
         if self._session is None and self._connecting_until_ns is None:
             if self._needs_connection and now_ns >= self._not_before_ns:
                 self._connecting_until_ns = now_ns + self.settings.connect_ns
-                self._events.append(ConnectWanted(self.settings.endpoints[self._endpoint]))
+                self._events.append(ReplayConnectWanted(self.settings.endpoints[self._endpoint]))
         elif self._asked is None and self.is_ready:
             self._connecting_until_ns = None
             self._ask(now_ns)
@@ -172,7 +172,7 @@ class ReplayClient:
         if not had:
             return
         if announce:
-            self._events.append(DisconnectWanted(endpoint, reason))
+            self._events.append(ReplayDisconnectWanted(endpoint, reason))
         self._endpoint = (self._endpoint + 1) % len(self.settings.endpoints)
         if self._endpoint == 0:
             self._not_before_ns = now_ns + self.settings.reconnect_ns

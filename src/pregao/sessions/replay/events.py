@@ -25,12 +25,12 @@ class ReplayClientSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class ConnectWanted:
+class ReplayConnectWanted:
     endpoint: str
 
 
 @dataclass(frozen=True, slots=True)
-class DisconnectWanted:
+class ReplayDisconnectWanted:
     endpoint: str
     reason: str
 
@@ -52,7 +52,7 @@ class SpanFailed:
     reason: str
 
 
-ReplayEvent = ConnectWanted | DisconnectWanted | Replayed | SpanFailed
+ReplayEvent = ReplayConnectWanted | ReplayDisconnectWanted | Replayed | SpanFailed
 
 
 @dataclass(slots=True)

@@ -40,7 +40,9 @@ def day() -> list[bytes]:
         state = State.PAUSE if turn % 2 else State.OPEN
         for each in CATALOGUE:
             floor.publish(
-                floor.market.submit(c.ChangeState(floor.now_ns, each.instrument.security_id, state)).events
+                floor.market.submit(
+                    c.ChangeBondState(floor.now_ns, each.instrument.security_id, state)
+                ).events
             )
         if turn % 5 == 0:
             action = DefinitionAction.DELETE if turn % 10 else DefinitionAction.ADD

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from pregao.codecs.fix import FixMessage, Problem, SessionRejectReason
 from pregao.codecs.fix.bodies import Body
 from pregao.feeds.conflated.server import histories, lists, market_data
-from pregao.feeds.fix.answers import OF_A_MESSAGE, RefusedRequestError, RejectReason, rejection
+from pregao.feeds.fix.answers import OF_A_MESSAGE, RefusalReason, RefusedRequestError, rejection
 from pregao.feeds.fix.bulletins import Bulletin, Totals
 from pregao.feeds.fix.connection import FixConnection
 from pregao.sessions.fix import SessionDirectory
@@ -74,14 +74,14 @@ class ServerConnection(FixConnection):
     def _totals(self, message: FixMessage, number: int, now_ns: int) -> None:
         request_id, kind, known = message.text(262), message.text(263), self.subscriber.totals
         if kind == "2":
-            reason = None if request_id in known else RejectReason.UNKNOWN_REQUEST
+            reason = None if request_id in known else RefusalReason.UNKNOWN_REQUEST
             known.discard(request_id)
             self._send(histories.totals_answer(self._feed, request_id, reason), now_ns)
         elif kind != "1":
             problem = Problem(SessionRejectReason.VALUE_INCORRECT, 263)
             self.session.core.reject(message, number, problem, now_ns)
         elif request_id in known or self._is_answering(TOTALS_REQUEST):
-            reason = RejectReason.DUPLICATE_REQUEST
+            reason = RefusalReason.DUPLICATE_REQUEST
             self._send(histories.totals_answer(self._feed, request_id, reason), now_ns)
         else:
             self._answer(TOTALS_REQUEST, self._total(request_id))

@@ -10,7 +10,7 @@ from pregao.feeds.conflated.publisher.entries import MARKET, SOURCE
 from pregao.feeds.conflated.publisher.feed import ConflatedFeed
 from pregao.feeds.conflated.publisher.history import HISTORY
 from pregao.feeds.conflated.server.filters import read_security_id
-from pregao.feeds.fix.answers import RefusedRequestError, RejectReason
+from pregao.feeds.fix.answers import RefusalReason, RefusedRequestError
 from pregao.feeds.fix.bulletins import ENTRIES
 from pregao.feeds.fix.subscribers import Subscriber
 from pregao.model.records import record
@@ -36,21 +36,21 @@ def read_spans(
 ) -> list[HistorySpan]:
     """What is asked for. `RefusedRequestError` where it is answered with 281."""
     if message.text(263) != _SNAPSHOT:
-        raise RefusedRequestError(RejectReason.UNSUPPORTED_TYPE)
+        raise RefusedRequestError(RefusalReason.UNSUPPORTED_TYPE)
     if in_progress:
-        raise RefusedRequestError(RejectReason.IN_PROGRESS)
+        raise RefusedRequestError(RefusalReason.IN_PROGRESS)
     if not feed.history_available:
-        raise RefusedRequestError(RejectReason.UNAVAILABLE)
+        raise RefusedRequestError(RefusalReason.UNAVAILABLE)
     entries = message.group(146)
     if not 1 <= len(entries) <= MOST_INSTRUMENTS:
-        raise RefusedRequestError(RejectReason.INVALID)
+        raise RefusedRequestError(RefusalReason.INVALID)
     spans = [_span(entry) for entry in entries]
     for span in spans:
         instrument = feed.instruments.get(span.security_id)
         if instrument is None:
-            raise RefusedRequestError(RejectReason.UNKNOWN_INSTRUMENT)
+            raise RefusedRequestError(RefusalReason.UNKNOWN_INSTRUMENT)
         if not subscriber.permissions.allows(instrument):
-            raise RefusedRequestError(RejectReason.NOT_PERMITTED)
+            raise RefusedRequestError(RefusalReason.NOT_PERMITTED)
     return spans
 
 
@@ -58,7 +58,7 @@ def _span(entry: Mapping[int, object]) -> HistorySpan:
     security_id = read_security_id(entry)
     begin, end = (_integer(entry.get(tag)) for tag in (7174, 7175))
     if begin < 0 or end < begin or end - begin > MOST_NUMBERS:
-        raise RefusedRequestError(RejectReason.INVALID)
+        raise RefusedRequestError(RefusalReason.INVALID)
     return HistorySpan(-1 if security_id is None else security_id, begin, end)
 
 
@@ -95,6 +95,6 @@ def totals_messages(feed: ConflatedFeed, request_id: str) -> Iterator[Body]:
         yield feed.encoder.body(COMPOSITION, fields)
 
 
-def totals_answer(feed: ConflatedFeed, request_id: str, reason: RejectReason | None) -> Body:
+def totals_answer(feed: ConflatedFeed, request_id: str, reason: RefusalReason | None) -> Body:
     fields: dict[int, Any] = {262: request_id}
     return feed.encoder.body(TOTALS_RESPONSE, fields if reason is None else fields | {281: reason.code})

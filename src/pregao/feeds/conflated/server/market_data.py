@@ -9,7 +9,7 @@ from pregao.feeds.conflated.publisher.entries import MARKET, SOURCE, date_text
 from pregao.feeds.conflated.publisher.feed import ConflatedFeed
 from pregao.feeds.conflated.server.filters import read_filter
 from pregao.feeds.fix import answers
-from pregao.feeds.fix.answers import RefusedRequestError, RejectReason
+from pregao.feeds.fix.answers import RefusalReason, RefusedRequestError
 from pregao.feeds.fix.subscribers import Subscriber
 from pregao.feeds.serving import SessionLimits
 
@@ -32,10 +32,10 @@ def subscribe(
     depth = message.integer(1021)
     by_level = depth == _PRICE_DEPTH and feed.settings.price_depth
     if depth != _ORDER_DEPTH and not by_level:
-        raise RefusedRequestError(RejectReason.INVALID, "Only order depth (1021=3) is available")
+        raise RefusedRequestError(RefusalReason.INVALID, "Only order depth (1021=3) is available")
     wanted = read_filter(message)
     if wanted.is_empty:
-        raise RefusedRequestError(RejectReason.INVALID, "At least one filter is required")
+        raise RefusedRequestError(RefusalReason.INVALID, "At least one filter is required")
     found = wanted.find(instruments)
     return answers.open_subscription(
         subscriber, message.text(262), wanted, found, instruments, by_level=by_level
