@@ -79,7 +79,9 @@ class Epochs:
         state = self.state[feed]
         epoch, begin_ns, _, _, ended_with, is_heard = state.tolist()
         if is_heard and sent_ns <= begin_ns:
-            return self.at(sent_ns - 1) if ended_with == number else self.at(sent_ns)
+            # Late, or again. Of another number in the same millisecond it is one of the new sequence.
+            is_next = sent_ns == begin_ns and ended_with not in (0, number)
+            return self.at(sent_ns) if is_next else self.at(sent_ns - 1)
         if not is_heard:
             epoch = self.at(sent_ns - 1)
         if sent_ns > self._begins[-1]:

@@ -175,6 +175,23 @@ class TestEpochs:
         assert epochs.of_message(1, 1, 20) == 2
         assert epochs.of_reset(1, 102, 20) == 1, "again"
 
+    def test_a_late_reset_of_a_feed_that_was_heard_after_it(self) -> None:
+        """Its first message was of the new sequence. The reset is the last of the old one all the same: as
+        number 101 of the new one it would tell of a hundred messages that were not yet sent."""
+        epochs = Epochs()
+        assert epochs.of_message(1, 100, 10) == 1
+        assert epochs.of_reset(1, 101, 20) == 1
+        assert epochs.of_message(2, 1, 20) == 2
+        assert epochs.of_reset(2, 101, 20) == 1
+        assert epochs.of_message(2, 2, 21) == 2
+
+    def test_a_reset_that_is_later_than_the_next_one(self) -> None:
+        epochs = Epochs()
+        epochs.of_message(1, 100, 10)
+        assert epochs.of_reset(1, 101, 20) == 1
+        assert epochs.of_reset(1, 7, 30) == 2
+        assert epochs.of_reset(1, 101, 20) == 1, "again"
+
     def test_a_feed_that_was_away_joins_the_one_that_went_on(self) -> None:
         epochs = Epochs()
         assert [epochs.of_message(feed, 100, 10) for feed in (1, 2)] == [1, 1]
