@@ -1,6 +1,7 @@
 """Hypothesis for the whole suite: no deadlines (the machine is noisy), and the same examples in CI
 on every run, so that a submission is judged by what it changed. New examples are found at home."""
 
+import gc
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -18,6 +19,16 @@ def spark() -> Iterator[Any]:
     """One Spark for the whole run: a Java takes long to start."""
     from pregao.lake.spark.session import local_session
 
-    session = local_session(name="pregao-tests")
+    session = local_session(name="pregao-tests", memory="2g")
     yield session
     session.stop()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: Any, nextitem: Any) -> None:
+    """What a module had of Spark goes with it. A frame that waits for Python's collector keeps its plan and
+    broadcasts in Java, whose memory was full after some five hundred of them: it did nothing but look for
+    more, and the run hung."""
+    ends = nextitem is None or nextitem.path != item.path
+    if ends and {"spark", "compute_tables"} & set(item.fixturenames):
+        gc.collect()

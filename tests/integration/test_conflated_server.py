@@ -191,14 +191,11 @@ async def stuff(exchange: LiveExchange, deaf: TcpClient, bytes_wanted: int) -> N
     await deaf.flush()
 
 
-@pytest.mark.parametrize(
-    "limits",
-    [
-        SessionLimits(lists=100_000, requests_a_second=100_000, unread_bytes=1 << 14),
-        SessionLimits(lists=100_000, requests_a_second=100_000, unread_ns=SECOND_NS // 2),
-    ],
-    ids=["bytes", "age"],
-)
+_MANY = SessionLimits(lists=100_000, requests_a_second=100_000)
+_SLOW = (replace(_MANY, unread_bytes=1 << 14), replace(_MANY, unread_ns=SECOND_NS // 2))
+
+
+@pytest.mark.parametrize("limits", _SLOW, ids=["bytes", "age"])
 def test_who_does_not_read_is_cut_and_nobody_waits_for_it(limits: SessionLimits) -> None:
     async def use(exchange: LiveExchange) -> None:
         deaf = await TcpClient("OTHER").log_on(exchange.ports[0])
@@ -217,12 +214,26 @@ def test_who_does_not_read_is_cut_and_nobody_waits_for_it(limits: SessionLimits)
                 await asyncio.sleep(0.05)
         assert sorted(waits)[5] < 2 * SECOND_NS
         assert [each.comp_id for each in exchange.servers.servers[0].connections] == ["CLIENT"]
-        deaf.writer.transport.resume_reading()  # type: ignore[union-attr]
-        await deaf.until_closed()
-        assert "Messages are not taken" in deaf.last_words, "35=5 is the last that it gets"
 
     grants = (SessionGrant("CLIENT"), SessionGrant("OTHER", limits=limits))
     play(use, serving(replace(ANY_PORT, grants=grants), compress=False))
+
+
+@pytest.mark.parametrize("limits", _SLOW, ids=["bytes", "age"])
+def test_who_reads_again_in_time_finds_out_why_it_was_cut(limits: SessionLimits) -> None:
+    """35=5 is the last that it gets. Who goes on not reading is not waited for."""
+
+    async def use(exchange: LiveExchange) -> None:
+        deaf = await TcpClient("OTHER").log_on(exchange.ports[0])
+        await stuff(exchange, deaf, 16 << 20)
+        async with asyncio.timeout(10):
+            while not exchange.servers.sockets[0].overflowed:
+                await asyncio.sleep(0.01)
+        deaf.writer.transport.resume_reading()  # type: ignore[union-attr]
+        await deaf.until_closed()
+        assert "Messages are not taken" in deaf.last_words
+
+    play(use, serving(replace(ANY_PORT, grants=(SessionGrant("OTHER", limits=limits),)), compress=False))
 
 
 def test_who_talks_without_end_delays_nobody() -> None:
