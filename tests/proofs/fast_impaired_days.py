@@ -162,6 +162,8 @@ class FastListener(Listener):
         self._replays.follow(events, now_ns)
 
     def finish(self) -> None:
+        for channel, heard in self._heard.items():
+            self.truths[channel].end_at(heard.last)  # heartbeats have numbers too: the last may be lost
         super().finish()
         for handler in self.handlers.values():
             self.report.heals["replay"] += handler.machine.counters.healed_by_replay

@@ -14,7 +14,7 @@ from pregao.model.errors import DecodeError
 from pregao.model.market import Side
 from pregao.simulator.memory import BooksCheckpoint, InstrumentTruth
 from pregao.simulator.venue import Resting
-from tests.proofs.truth_follower import DifferenceError, TruthFollower
+from tests.proofs.truth_follower import DifferenceError, Point, TruthFollower
 
 _MS: Final = 1_000_000
 _DEPTHS: Final = (None, 5, 1)  # of channels from 166, 196 and 226 on
@@ -93,13 +93,16 @@ class HeardSequences:
             before = message.number
             self._version_of[FAST.heads.of(message.data)] = version
         self._heard: list[int] = []
+        self.last: Point = (0, 0)  # the newest message of which something came
 
     def hear(self, message: bytes) -> None:
         """A message of the incremental stream, or the beginning of one."""
         try:
-            version = self._version_of[FAST.heads.of(message, whole=False)]
+            head = FAST.heads.of(message, whole=False)
         except DecodeError:
             return
+        version = self._version_of[head]
+        self.last = max(self.last, (version, head.number))
         if not self._heard or version > self._heard[-1]:
             self._heard.append(version)
 

@@ -74,6 +74,10 @@ class TruthFollower:
         for security_id, truth in (named if fresh else self._known).items():
             self._compare(handler, security_id, truth)
 
+    def end_at(self, point: Point) -> None:
+        """Nothing came behind it: what was sent last was lost by every feed, and nobody can know of it."""
+        self._order = [each for each in self._order if each <= point or self._place[each] < self._passed]
+
     @property
     def is_over(self) -> bool:
         return self._passed == len(self._order)
