@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Final
+from typing import ClassVar, Final
 
 from pregao.model.market import EXCHANGE, FINE_SCALE, PRICE_EXPONENT, PriceKind, Side
 from pregao.model.scales import Scale
@@ -186,6 +186,8 @@ class ToldOn:
 class ListingTerms:
     """What a list of instruments tells beside the rest. Decimals are text, with all their places: an index
     has more of them than any unit of ours."""
+
+    AS_TEXT: ClassVar = True  # wherever instruments are stored as columns: most of them have none of it
 
     maturity_day: int | None = None  # of the month: daily options
     maturity_week: int | None = None  # of the month: weekly options

@@ -1,8 +1,10 @@
 """Plain data classes as Arrow structs, by what their fields are: numbers, text, truth values, enums by
-number, any of these or nothing, tuples of them, and classes inside them."""
+number, any of these or nothing, tuples of them, and classes inside them. A class of which most rows have none
+is kept as text (`AS_TEXT`): a struct has all its columns in every batch, and they are more than the rest."""
 
+import json
 from collections.abc import Callable, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import asdict, fields, is_dataclass
 from enum import IntEnum
 from functools import cache
 from types import NoneType, UnionType
@@ -23,6 +25,8 @@ def arrow_type(kind: Any) -> Any:
         return pa.list_(arrow_type(get_args(kind)[0]))
     if issubclass(kind, IntEnum):
         return pa.int64()
+    if _is_text(kind):
+        return pa.string()
     hints: dict[str, Any] = _hints(kind) if is_dataclass(kind) else {}  # type: ignore[arg-type]
     if hints:
         return pa.struct([(name, arrow_type(each)) for name, each in hints.items()])
@@ -43,6 +47,8 @@ def as_columns(rows: Sequence[Any], kind: type) -> Any:
 
 def _column(values: list[Any], kind: Any) -> Any:
     kind = _present(kind)
+    if _is_text(kind):
+        return pa.array([None if each is None else json.dumps(asdict(each)) for each in values], pa.string())
     if is_dataclass(kind) and isinstance(kind, type):
         return as_columns(values, kind)
     if get_origin(kind) is tuple and is_dataclass(get_args(kind)[0]):
@@ -81,7 +87,13 @@ def _inner(kind: Any) -> Callable[[Any], Any]:
         return lambda values: tuple(map(each, values))
     if issubclass(kind, IntEnum):
         return kind  # type: ignore[no-any-return]
+    if _is_text(kind):
+        return lambda text: from_rows([json.loads(text)], kind)[0]
     return lambda row: from_rows([row], kind)[0]
+
+
+def _is_text(kind: Any) -> bool:
+    return getattr(kind, "AS_TEXT", False) is True
 
 
 def _present(kind: Any) -> Any:

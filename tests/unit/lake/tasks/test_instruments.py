@@ -24,6 +24,7 @@ from pregao.lake.tasks.plan_tables import instruments_table
 from pregao.model.events import Definition
 from pregao.model.fixed_income import Bond
 from pregao.model.instruments import (
+    Attribute,
     Governance,
     Instrument,
     ListingTerms,
@@ -212,6 +213,12 @@ def test_terms_of_bonds_outlive_a_process() -> None:
     share = load_default_catalogue().instrument("PETR4")
     told = [Defined(_listed(bond), DefinitionAction.ADD, 1, -1) for bond in load_default_bonds()]
     told.insert(3, Defined(share, DefinitionAction.ADD, 2, -1))
+    assert from_rows(as_columns(told, Defined).to_pylist(), Defined) == told
+    listing = ListingTerms(
+        contract_month=(2026, 12), attributes=(Attribute(24, "1"),), lots=(LotRule(2, None),),
+        weights=(UnderlyingWeight(7, "12.3456789012", None),),
+    )  # fmt: skip
+    told.append(Defined(replace(share, listing=listing), DefinitionAction.ADD, 3, -1))
     assert from_rows(as_columns(told, Defined).to_pylist(), Defined) == told
     only = [Defined(share, DefinitionAction.ADD, 2, -1)]
     assert from_rows(as_columns(only, Defined).to_pylist(), Defined) == only
