@@ -16,7 +16,7 @@ from pregao.feeds.fix.connection import FixConnection
 from pregao.feeds.serving import SECOND_NS, KeptNumbers, RunBeside, ServingSettings, SessionGrant
 from pregao.sessions.fix import MessageStore, SessionDirectory, SessionRecord, SessionSettings
 
-SLICE: Final = 16  # connections that are served at once
+SLICE: Final = 8  # connections that are served at once: trades wait for as many
 _MINUTE_NS: Final = 60 * SECOND_NS
 # What can be asked for again. All sessions keep the entries of a tick in memory for as long.
 _STORED, _STORED_BYTES, _STORED_NS = 5_000, 64 << 20, 30 * SECOND_NS
