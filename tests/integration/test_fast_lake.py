@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow.parquet as pq
 import pytest
 
 from pregao.feeds.registry import load_decoding
@@ -205,6 +206,33 @@ def test_figures_of_the_day_are_those_of_b3(tmp_path: Path) -> None:
     agreed = [row["agrees"] for row in lake.arrow("daily", columns=["agrees"]).to_pylist()]
     assert agreed.count(True) > 20
     assert False not in agreed
+
+
+def test_trades_that_nobody_brings_back_lie_in_a_span_that_is_told(tmp_path: Path) -> None:
+    """Snapshots heal books and have no trades (6.1): by the exchange's own list of them."""
+    days = _simulate(
+        tmp_path / "days", seed=9, messages=1_500, instruments=6, loops=8, trading=12.0, faults="both=6x25"
+    )
+    lake, (date,) = _build(days, tmp_path / "lake"), days.dates
+    truth = pq.read_table(days.fast / date / "truth" / "events" / "trade.parquet").to_pylist()
+    keys = ("channel", "trade_id", "security_id")
+    found = {tuple(row[key] for key in keys) for row in lake.arrow("trades").to_pylist()}
+    last: dict[int, int] = {}
+    for row in lake.arrow("packets").to_pylist():
+        last[row["channel"]] = max(last.get(row["channel"], 0), row["seq_num"])
+    # Of what every feed lost to the end of the day nothing on the stream tells.
+    lost = [
+        row for row in truth
+        if tuple(row[key] for key in keys) not in found and row["seq_num"] < last[row["channel"]]
+    ]  # fmt: skip
+    gaps = lake.arrow("quality", "finding = 'GAP'").to_pylist()
+    assert len(lost) > 50
+    for trade in lost:
+        assert any(
+            gap["channel"] == trade["channel"]
+            and gap["first_seq_num"] <= trade["seq_num"] <= gap["last_seq_num"]
+            for gap in gaps
+        ), trade
 
 
 # What only this system tells
