@@ -16,7 +16,7 @@ class EnterOrder:
 
 
 @record
-class ChangeBondOrder:
+class AmendOrder:
     """Fewer at the same price keep their place; all else is a new order (a new id) behind the others."""
 
     now_ns: int
@@ -27,7 +27,7 @@ class ChangeBondOrder:
 
 
 @record
-class CancelBondOrder:
+class WithdrawOrder:
     now_ns: int
     order_id: int
     firm: int
@@ -85,7 +85,7 @@ class CancelTrade:
 
 
 @record
-class ChangeBondState:
+class ChangeTradingState:
     """Of a bond or a casada; of a future, which is only a leg here, halted or not. `ends_ns` is when an
     auction is to end, 0: that is not told."""
 
@@ -96,7 +96,7 @@ class ChangeBondState:
 
 
 @record
-class SetBondBand:
+class SetTunnel:
     now_ns: int
     security_id: int
     type: BandType
@@ -112,6 +112,6 @@ class CloseDay:
 
 
 BondCommand = (
-    EnterOrder | ChangeBondOrder | CancelBondOrder | RequestQuote | AnswerQuote | AcceptQuote | RegisterVoice
-    | CancelTrade | ChangeBondState | SetBondBand | CloseDay
+    EnterOrder | AmendOrder | WithdrawOrder | RequestQuote | AnswerQuote | AcceptQuote | RegisterVoice
+    | CancelTrade | ChangeTradingState | SetTunnel | CloseDay
 )  # fmt: skip

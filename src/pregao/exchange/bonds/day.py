@@ -97,13 +97,13 @@ class BondDay:
         """Yesterday's prices, the pre-open, and tunnels."""
         yield now_ns, self.market.open_day(now_ns, self._at(self._times.opening))
         for number in self.numbers:
-            yield self._done(c.SetBondBand(now_ns, *self._tunnel(number)))
+            yield self._done(c.SetTunnel(now_ns, *self._tunnel(number)))
 
     def change_states(self, now_ns: int, numbers: list[int], state: State) -> Iterator[Step]:
         """An auction is told with its end."""
         ends_ns = self._at(self._times.auction_ends) if state is State.RESERVED else 0
         for number in numbers:
-            yield self._done(c.ChangeBondState(now_ns, number, state, ends_ns))
+            yield self._done(c.ChangeTradingState(now_ns, number, state, ends_ns))
 
     def act(self, now_ns: int, *, enters_only: bool = False) -> Iterator[Step]:
         """Something that a participant does."""
@@ -189,11 +189,11 @@ class BondDay:
             number, price, size, firm = found
             lot = self.market.floor.order_bonds[number].bond.instrument.lot
             more = size + lot * self._chance.choice((-1, -1, 1))
-            yield self._done(c.ChangeBondOrder(now_ns, number, price, more, firm))
+            yield self._done(c.AmendOrder(now_ns, number, price, more, firm))
 
     def _cancel(self, now_ns: int) -> Iterator[Step]:
         if (found := self._resting()) is not None:
-            yield self._done(c.CancelBondOrder(now_ns, found[0], found[3]))
+            yield self._done(c.WithdrawOrder(now_ns, found[0], found[3]))
 
     def _negotiate(self, now_ns: int, number: int) -> Iterator[Step]:
         """A request, two quotes, one accepted: only the trade is told."""
@@ -224,11 +224,11 @@ class BondDay:
         legs = self._catalogue.bonds[number].instrument.underlyings
         number = self._chance.choice([leg.security_id for leg in legs]) if legs else number
         if self._halted and len(self._halted) > 2:
-            yield self._done(c.ChangeBondState(now_ns, self._halted.pop(0), State.OPEN))
+            yield self._done(c.ChangeTradingState(now_ns, self._halted.pop(0), State.OPEN))
         if number not in self._halted:
             self._halted.append(number)
-            yield self._done(c.ChangeBondState(now_ns, number, State.PAUSE))
+            yield self._done(c.ChangeTradingState(now_ns, number, State.PAUSE))
 
     def _resume(self, now_ns: int) -> Iterator[Step]:
         while self._halted:
-            yield self._done(c.ChangeBondState(now_ns, self._halted.pop(0), State.OPEN))
+            yield self._done(c.ChangeTradingState(now_ns, self._halted.pop(0), State.OPEN))

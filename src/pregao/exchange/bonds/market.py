@@ -45,9 +45,9 @@ class BondMarket:
         self.negotiations = Negotiations(self.floor)
         self.on_taken: Callable[[c.BondCommand], None] | None = None  # told of each command that is taken
         self._handlers: dict[type, Callable[[Any, list[Update]], int | None]] = {
-            c.EnterOrder: self._enter, c.ChangeBondOrder: self._change, c.CancelBondOrder: self._cancel,
-            c.CancelTrade: self._cancel_trade, c.ChangeBondState: self._change_state,
-            c.SetBondBand: self._set_band, c.CloseDay: self._close_day,
+            c.EnterOrder: self._enter, c.AmendOrder: self._change, c.WithdrawOrder: self._cancel,
+            c.CancelTrade: self._cancel_trade, c.ChangeTradingState: self._change_state,
+            c.SetTunnel: self._set_band, c.CloseDay: self._close_day,
             c.RequestQuote: self.negotiations.request,
             c.AnswerQuote: self.negotiations.answer, c.AcceptQuote: self.negotiations.accept,
             c.RegisterVoice: self.negotiations.register_voice,
@@ -111,7 +111,7 @@ class BondMarket:
             updates.append(book.enter(order, now_ns))
         self.floor.tell_theoretical(listed, now_ns, updates)
 
-    def _change(self, command: c.ChangeBondOrder, updates: list[Update]) -> int:
+    def _change(self, command: c.AmendOrder, updates: list[Update]) -> int:
         listed, order = self._own_order(command.order_id, command.firm)
         if self.floor.state(listed) is State.PAUSE:
             raise RejectedError(RejectReason.STATE_FORBIDS_ENTRY)
@@ -131,7 +131,7 @@ class BondMarket:
         self._place(listed, again, command.now_ns, updates)
         return again.order_id
 
-    def _cancel(self, command: c.CancelBondOrder, updates: list[Update]) -> int:
+    def _cancel(self, command: c.WithdrawOrder, updates: list[Update]) -> int:
         listed, order = self._own_order(command.order_id, command.firm)
         updates.append(listed.book.delete(order, command.now_ns))
         self.floor.forget(listed, order)
@@ -161,7 +161,7 @@ class BondMarket:
         updates += listed.statistics.remove(command.trade_id, command.now_ns)
         return command.trade_id
 
-    def _change_state(self, command: c.ChangeBondState, updates: list[Update]) -> None:
+    def _change_state(self, command: c.ChangeTradingState, updates: list[Update]) -> None:
         if command.state not in STATES:
             raise RejectedError(RejectReason.NOT_NOW, command.state.name)
         number, listed = command.security_id, self.floor.listed.get(command.security_id)
@@ -178,7 +178,7 @@ class BondMarket:
         for each in affected:
             self.floor.settle_state(each, command.now_ns, updates)
 
-    def _set_band(self, command: c.SetBondBand, updates: list[Update]) -> None:
+    def _set_band(self, command: c.SetTunnel, updates: list[Update]) -> None:
         listed = self.floor.find(command.security_id)
         if command.low > command.high:
             raise RejectedError(RejectReason.PRICE_INVALID, f"{command.low} to {command.high}")

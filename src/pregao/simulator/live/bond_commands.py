@@ -136,11 +136,11 @@ def market_command(command: BondOperation, floor: BondFloor, now_ns: int) -> c.B
         case ChangeBondOrder():
             listed = floor.order_bonds.get(command.order_id)
             bond = 0 if listed is None else listed.bond.instrument.security_id
-            return c.ChangeBondOrder(
+            return c.AmendOrder(
                 now_ns, command.order_id, command.exact_price, size(bond, command.exact_size), command.firm
             )
         case CancelBondOrder():
-            return c.CancelBondOrder(now_ns, command.order_id, command.firm)
+            return c.WithdrawOrder(now_ns, command.order_id, command.firm)
         case RequestBondQuote():
             return c.RequestQuote(
                 now_ns, command.bond, command.side, size(command.bond, command.exact_size),
@@ -158,9 +158,9 @@ def market_command(command: BondOperation, floor: BondFloor, now_ns: int) -> c.B
         case BustBondTrade():
             return c.CancelTrade(now_ns, command.bond, command.trade_id)
         case ChangeBondState():
-            return c.ChangeBondState(now_ns, command.bond, command.state)
+            return c.ChangeTradingState(now_ns, command.bond, command.state)
         case SetBondBand():
-            return c.SetBondBand(now_ns, command.bond, command.type, command.exact_low, command.exact_high)
+            return c.SetTunnel(now_ns, command.bond, command.type, command.exact_low, command.exact_high)
         case _:
             assert_never(command)
 

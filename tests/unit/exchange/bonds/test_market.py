@@ -48,7 +48,7 @@ BUY, SELL = Side.BUY, Side.SELL
 def opened(*numbers: int, rate_order: RateOrder = RateOrder.MARKET) -> BondMarket:
     made = market(rate_order)
     for number in numbers:
-        made.submit(c.ChangeBondState(NOW, number, State.OPEN))
+        made.submit(c.ChangeTradingState(NOW, number, State.OPEN))
     return made
 
 
@@ -112,15 +112,15 @@ def test_changes_keep_the_place_only_for_less() -> None:
     made = opened(LTN)
     first = made.submit(c.EnterOrder(NOW, LTN, BUY, cents("13.1"), 3000, 1)).number or 0
     second = made.submit(c.EnterOrder(NOW, LTN, BUY, cents("13.1"), 3000, 2)).number or 0
-    less = updates(made.submit(c.ChangeBondOrder(NOW, first, cents("13.1"), 1000, 1)))
+    less = updates(made.submit(c.AmendOrder(NOW, first, cents("13.1"), 1000, 1)))
     assert [(each.action, each.size, each.previous_size, each.position) for each in less] == [
         (Action.CHANGE, 1000, 3000, 1)
     ]
-    more = made.submit(c.ChangeBondOrder(NOW, first, cents("13.1"), 2000, 1))
+    more = made.submit(c.AmendOrder(NOW, first, cents("13.1"), 2000, 1))
     assert [(each.action, each.position) for each in updates(more)] == [(Action.DELETE, 1), (Action.NEW, 2)]
     assert (more.number or 0) > second
-    assert made.submit(c.ChangeBondOrder(NOW, first, cents("13.1"), 2000, 1)).rejection is not None
-    assert updates(made.submit(c.CancelBondOrder(NOW, second, 2)))[0].action is Action.DELETE
+    assert made.submit(c.AmendOrder(NOW, first, cents("13.1"), 2000, 1)).rejection is not None
+    assert updates(made.submit(c.WithdrawOrder(NOW, second, 2)))[0].action is Action.DELETE
     made.check_invariants()
 
 
@@ -134,13 +134,13 @@ def test_what_is_not_taken_changes_nothing() -> None:
         c.EnterOrder(NOW, LFT, BUY, cents("-100"), 1000, 1): RejectReason.PRICE_INVALID,
         c.EnterOrder(NOW, LTN, BUY, cents("13"), 1500, 1): RejectReason.QUANTITY_INVALID,
         c.EnterOrder(NOW, LTN, BUY, cents("13"), 51000, 1): RejectReason.QUANTITY_INVALID,
-        c.ChangeBondOrder(NOW, order, cents("13.1"), 3000, 1): RejectReason.NOTHING_CHANGED,
-        c.ChangeBondOrder(NOW, order, cents("13.2"), 3000, 2): RejectReason.NOT_THE_OWNER,
-        c.CancelBondOrder(NOW, 99, 1): RejectReason.UNKNOWN_ORDER,
+        c.AmendOrder(NOW, order, cents("13.1"), 3000, 1): RejectReason.NOTHING_CHANGED,
+        c.AmendOrder(NOW, order, cents("13.2"), 3000, 2): RejectReason.NOT_THE_OWNER,
+        c.WithdrawOrder(NOW, 99, 1): RejectReason.UNKNOWN_ORDER,
         c.CancelTrade(NOW, LTN, 1): RejectReason.UNKNOWN_TRADE,
-        c.ChangeBondState(NOW, 99, State.OPEN): RejectReason.UNKNOWN_INSTRUMENT,
-        c.ChangeBondState(NOW, LTN, State.FORBIDDEN): RejectReason.NOT_NOW,
-        c.SetBondBand(NOW, LTN, BandType.HARD, 2, 1): RejectReason.PRICE_INVALID,
+        c.ChangeTradingState(NOW, 99, State.OPEN): RejectReason.UNKNOWN_INSTRUMENT,
+        c.ChangeTradingState(NOW, LTN, State.FORBIDDEN): RejectReason.NOT_NOW,
+        c.SetTunnel(NOW, LTN, BandType.HARD, 2, 1): RejectReason.PRICE_INVALID,
     }
     for command, reason in reasons.items():
         outcome = made.submit(command)
@@ -153,7 +153,7 @@ def test_what_is_not_taken_changes_nothing() -> None:
 
 def test_a_tunnel_is_told_and_holds() -> None:
     made = opened(LTN)
-    told = updates(made.submit(c.SetBondBand(NOW, LTN, BandType.REJECTION, cents("12"), cents("14"))))
+    told = updates(made.submit(c.SetTunnel(NOW, LTN, BandType.REJECTION, cents("12"), cents("14"))))
     assert [(each.type, each.low, each.high) for each in told if isinstance(each, PriceBand)] == [
         (BandType.REJECTION, cents("12"), cents("14"))
     ]
@@ -171,16 +171,16 @@ def test_a_pre_open_gathers_and_uncrosses_at_one_price() -> None:
         (cents("13.30"), 2000)
     ]
     enter(made, LTN, BUY, "13.31", 1000, 3)
-    opening = updates(made.submit(c.ChangeBondState(NOW, LTN, State.OPEN)))
+    opening = updates(made.submit(c.ChangeTradingState(NOW, LTN, State.OPEN)))
     assert isinstance(opening[0], StateChanged)
     trades = [each for each in opening if isinstance(each, Trade)]
     assert {each.price for each in trades} == {cents("13.30")}
     assert [(each.size, each.condition) for each in trades] == [(2000, TradeCondition.AUCTION_OPENING)]
     assert [each.action for each in opening if isinstance(each, TheoreticalPrice)] == [Action.DELETE]
     # A second auction of the day is no opening any more.
-    made.submit(c.ChangeBondState(NOW, LTN, State.RESERVED))
+    made.submit(c.ChangeTradingState(NOW, LTN, State.RESERVED))
     enter(made, LTN, SELL, "13.40", 1000, 2)
-    again = updates(made.submit(c.ChangeBondState(NOW, LTN, State.OPEN)))
+    again = updates(made.submit(c.ChangeTradingState(NOW, LTN, State.OPEN)))
     conditions = [each.condition for each in again if isinstance(each, Trade)]
     assert conditions
     assert all(condition & TradeCondition.AUCTION for condition in conditions)
@@ -196,7 +196,7 @@ def test_an_auction_is_told_with_its_end() -> None:
     changes = [(State.OPEN, NOW + 9), (State.RESERVED, NOW + 5), (State.PAUSE, NOW + 5), (State.RESERVED, 0)]
     found = []
     for state, ends_ns in [*changes, (State.OPEN, 0), (State.RESERVED, NOW - 1)]:
-        [update] = updates(made.submit(c.ChangeBondState(NOW, DEB, state, ends_ns)))
+        [update] = updates(made.submit(c.ChangeTradingState(NOW, DEB, state, ends_ns)))
         assert isinstance(update, StateChanged)
         found.append(update.ends_ns)
     assert found == [None, NOW + 5, None, None, None, None]
@@ -206,14 +206,14 @@ def test_a_casada_is_halted_with_a_leg_and_trades_alone() -> None:
     made = opened(LTN, CASADA)
     enter(made, CASADA, BUY, "0.05", 1000)
     for leg in (LTN, FUTURE):
-        halted = updates(made.submit(c.ChangeBondState(NOW, leg, State.PAUSE)))
+        halted = updates(made.submit(c.ChangeTradingState(NOW, leg, State.PAUSE)))
         assert (CASADA, State.PAUSE) in [
             (each.security_id, each.state) for each in halted if isinstance(each, StateChanged)
         ]
         rejection = made.submit(c.EnterOrder(NOW, CASADA, SELL, cents("0.05"), 1000, 2)).rejection
         assert rejection is not None
         assert rejection.reason is RejectReason.STATE_FORBIDS_ENTRY
-        resumed = updates(made.submit(c.ChangeBondState(NOW, leg, State.OPEN)))
+        resumed = updates(made.submit(c.ChangeTradingState(NOW, leg, State.OPEN)))
         assert (CASADA, State.OPEN) in [(each.security_id, each.state) for each in resumed]
     told = enter(made, CASADA, SELL, "0.05", 1000, 2)
     assert {each.security_id for each in told} == {CASADA}
@@ -221,11 +221,11 @@ def test_a_casada_is_halted_with_a_leg_and_trades_alone() -> None:
     unit = unit_price(BondKind.LTN, FIXINGS.settlement, date(2030, 1, 1), Decimal("13.30"))
     assert figures.value == int(unit * 1000 * 100) * 10**6
     # Its own halt stands when the leg resumes.
-    made.submit(c.ChangeBondState(NOW, CASADA, State.PAUSE))
-    made.submit(c.ChangeBondState(NOW, LTN, State.PAUSE))
-    assert [each.security_id for each in updates(made.submit(c.ChangeBondState(NOW, LTN, State.OPEN)))] == [
-        LTN
-    ]
+    made.submit(c.ChangeTradingState(NOW, CASADA, State.PAUSE))
+    made.submit(c.ChangeTradingState(NOW, LTN, State.PAUSE))
+    assert [
+        each.security_id for each in updates(made.submit(c.ChangeTradingState(NOW, LTN, State.OPEN)))
+    ] == [LTN]
 
 
 def test_a_request_for_quotes_ends_in_one_trade_of_volume_only() -> None:
@@ -318,7 +318,7 @@ def test_a_day_begins_with_yesterday_and_ends_with_today() -> None:
     origins = [each.origin for each in first if isinstance(each, ClosingPrice)]
     assert origins == [PriceOrigin.PREVIOUS_DAY] * len(CATALOGUE)
     assert {each.state for each in first if isinstance(each, StateChanged)} == {State.RESERVED}
-    made.submit(c.ChangeBondState(NOW, DEB, State.OPEN))
+    made.submit(c.ChangeTradingState(NOW, DEB, State.OPEN))
     enter(made, DEB, SELL, "99.8", 10, 1)
     enter(made, DEB, BUY, "99.8", 4, 2)
     told = updates(made.submit(c.CloseDay(NOW)))

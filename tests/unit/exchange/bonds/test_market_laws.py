@@ -47,14 +47,14 @@ commands = st.one_of(
     st.builds(enter, numbers, sides, steps, lots, firms),
     st.builds(enter, numbers, sides, steps, lots, firms),
     st.builds(
-        lambda order, number, step, lot, firm: c.ChangeBondOrder(
+        lambda order, number, step, lot, firm: c.AmendOrder(
             NOW, order, price_of(number, step), lot * BONDS[number].instrument.lot, firm
         ),
         ids, numbers, steps, lots, firms,
     ),
-    st.builds(lambda order, firm: c.CancelBondOrder(NOW, order, firm), ids, firms),
+    st.builds(lambda order, firm: c.WithdrawOrder(NOW, order, firm), ids, firms),
     st.builds(
-        lambda number, state: c.ChangeBondState(NOW, number, state),
+        lambda number, state: c.ChangeTradingState(NOW, number, state),
         st.sampled_from((*NUMBERS, FUTURE)), states,
     ),
     st.builds(voice, numbers, sides, steps, firms),
@@ -66,7 +66,7 @@ commands = st.one_of(
     st.builds(lambda asked, quote, firm: c.AcceptQuote(NOW, asked, quote, firm), ids, ids, firms),
     st.builds(lambda number, trade: c.CancelTrade(NOW, number, trade), numbers, st.integers(1, 6)),
     st.builds(
-        lambda number, low, high: c.SetBondBand(
+        lambda number, low, high: c.SetTunnel(
             NOW, number, BandType.STATIC, price_of(number, low - 6), price_of(number, high + 6)
         ),
         numbers, steps, steps,
@@ -112,7 +112,7 @@ def test_books_follow_from_events_and_nothing_contradicts_itself(
     made, judge = BondMarket(CATALOGUE, FIXINGS, rate_order=rate_order), Judge()
     judge.read(made.open_day(NOW))
     for number in NUMBERS:
-        judge.read(made.submit(c.ChangeBondState(NOW, number, State.OPEN)).events)
+        judge.read(made.submit(c.ChangeTradingState(NOW, number, State.OPEN)).events)
     for command in asked:
         outcome = made.submit(command)
         assert outcome.rejection is None or outcome.events == ()
@@ -128,7 +128,7 @@ def test_books_follow_from_events_and_nothing_contradicts_itself(
 @given(asked=st.lists(commands, min_size=5, max_size=30))
 def test_the_same_commands_give_the_same_events(asked: list[c.BondCommand]) -> None:
     first, second = (BondMarket(CATALOGUE, FIXINGS) for _ in range(2))
-    for command in (*(c.ChangeBondState(NOW, number, State.OPEN) for number in NUMBERS), *asked):
+    for command in (*(c.ChangeTradingState(NOW, number, State.OPEN) for number in NUMBERS), *asked):
         assert first.submit(command) == second.submit(command)
 
 
@@ -143,7 +143,7 @@ def test_nobody_trades_worse_than_asked_and_nothing_is_lost(asked: list[c.EnterO
         limits[command.security_id].append(command)
         outcomes = [made.submit(command)]
         if place == len(asked) // 2:
-            outcomes += [made.submit(c.ChangeBondState(NOW, number, State.OPEN)) for number in NUMBERS]
+            outcomes += [made.submit(c.ChangeTradingState(NOW, number, State.OPEN)) for number in NUMBERS]
         entered += command.size
         for update in (each for outcome in outcomes for event in outcome.events for each in event.updates):
             if isinstance(update, Trade):

@@ -41,7 +41,7 @@ def day() -> list[bytes]:
         for each in CATALOGUE:
             floor.publish(
                 floor.market.submit(
-                    c.ChangeBondState(floor.now_ns, each.instrument.security_id, state)
+                    c.ChangeTradingState(floor.now_ns, each.instrument.security_id, state)
                 ).events
             )
         if turn % 5 == 0:

@@ -90,7 +90,7 @@ def test_a_subscription_is_a_snapshot_a_bond_and_then_what_happens() -> None:
     assert states == {b"21"}
     client.take()
     for number in (LTN, DEB):
-        floor.submit(c.ChangeBondState(floor.now_ns, number, State.OPEN))
+        floor.submit(c.ChangeTradingState(floor.now_ns, number, State.OPEN))
     messages = heard(floor, client)
     assert [each.text(48) for each in messages if each.msg_type == b"f"] == [str(LTN)]
     told = [entry for each in messages if each.msg_type == b"X" for entry in each.group(268)]
@@ -120,7 +120,7 @@ def test_what_is_not_permitted_is_not_told() -> None:
     (snapshot,) = asked(client, b"V", {262: "b", 263: "1"})
     assert snapshot.text(48) == str(LTN)
     client.take()
-    floor.submit(c.ChangeBondState(floor.now_ns, DEB, State.OPEN))
+    floor.submit(c.ChangeTradingState(floor.now_ns, DEB, State.OPEN))
     assert heard(floor, client) == []
 
 
@@ -180,7 +180,7 @@ def test_quickfix_reads_and_validates_all_of_it() -> None:
     commands: list[c.BondCommand] = [
         c.EnterOrder(now_ns, LTN, Side.BUY, 133 * 10**7, 1000, 1),
         c.EnterOrder(now_ns, LTN, Side.SELL, 134 * 10**7, 2000, 2),
-        c.ChangeBondState(now_ns, LTN, State.OPEN),
+        c.ChangeTradingState(now_ns, LTN, State.OPEN),
         c.CancelTrade(now_ns, LTN, 1),
         c.CloseDay(now_ns),
     ]

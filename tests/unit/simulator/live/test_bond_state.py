@@ -56,7 +56,7 @@ def test_a_killed_market_goes_on_where_it_was(tmp_path: Path, kind: DayKind) -> 
     first, _ = live(settings, BEGIN)
     pass_time(first, BEGIN + HOUR // 30)
     if kind is not DayKind.CLOSED:
-        first.market.submit(c.ChangeBondState(BEGIN + HOUR // 30, LTN, State.PAUSE))
+        first.market.submit(c.ChangeTradingState(BEGIN + HOUR // 30, LTN, State.PAUSE))
     before = deepcopy(figures(first))
     if kind is not DayKind.CLOSED:
         assert sum(len(each[5][0]) + len(each[5][1]) for each in before) > 20  # type: ignore[index]
