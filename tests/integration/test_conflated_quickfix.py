@@ -15,30 +15,7 @@ import pytest
 
 from pregao.codecs.fix.reader import BUILTIN_DICTIONARY
 from tests.kits.exchange_process import process, until, write_configuration
-
-DICTIONARY = (
-    Path(__file__).resolve().parents[2] / "src" / "pregao" / "codecs" / "schemas" / BUILTIN_DICTIONARY
-)
-QUICKFIX = """
-[DEFAULT]
-ConnectionType=initiator
-StartTime=00:00:00
-EndTime=00:00:00
-HeartBtInt=30
-ReconnectInterval=1
-ResetOnLogon=Y
-ValidateLengthAndChecksum=Y
-UseDataDictionary=Y
-DataDictionary={dictionary}
-FileStorePath={folder}
-FileLogPath={folder}
-[SESSION]
-BeginString=FIX.4.4
-SenderCompID=CLIENT
-TargetCompID=B3
-SocketConnectHost=127.0.0.1
-SocketConnectPort={port}
-"""
+from tests.kits.quickfix_client import quickfix_settings
 
 
 @contextmanager
@@ -108,7 +85,7 @@ def quickfix_client(quickfix: Any, folder: Path, port: int, product: int) -> Ite
     others = dict.fromkeys(("onCreate", "onLogout", "toAdmin", "fromAdmin", "toApp"), nothing)
     application = type("Client", (quickfix.Application,), {"onLogon": subscribe, "fromApp": take, **others})
     settings = folder / "quickfix.cfg"
-    settings.write_text(QUICKFIX.format(dictionary=DICTIONARY, folder=folder, port=port))
+    settings.write_text(quickfix_settings(BUILTIN_DICTIONARY, folder, "CLIENT", port))
     client, read = application(), quickfix.SessionSettings(str(settings))
     initiator = quickfix.SocketInitiator(
         client, quickfix.FileStoreFactory(read), read, quickfix.FileLogFactory(read)

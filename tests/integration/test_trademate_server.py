@@ -131,6 +131,7 @@ def test_a_header_with_an_application_version_is_tolerated() -> None:
         client.session.send(b"x", {320: "a", 263: "1"}, client.clock.now_ns(), {1128: b"6"})
         await client.flush()
         await client.until(lambda: bool(client.of(b"y")))
+        assert not client.of(b"3"), "nothing is rejected"
 
     play(use)
 
@@ -178,6 +179,7 @@ def test_without_passwords_where_that_is_said() -> None:
         await BondClient(logon={}).log_on(exchange.ports[0])
         wrong = await BondClient("OTHER", {553: b"other", 554: b"wrong"}).connect(exchange.ports[0])
         await wrong.until_closed()
+        assert [each.comp_id for each in exchange.servers.servers[0].connections] == ["CLIENT"]
 
     play(use, serving(SECOND_DESK, password_required=False))
 

@@ -1,4 +1,4 @@
-"""quickfix as a client of Trademate: another engine, which validates with our dictionary in its form."""
+"""quickfix as a client, of Trademate too: another engine, which validates with our dictionary in its form."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,10 +7,8 @@ from typing import Any
 
 from pregao.codecs.fix.reader import TRADEMATE_DICTIONARY
 
-DICTIONARY = (
-    Path(__file__).resolve().parents[2] / "src" / "pregao" / "codecs" / "schemas" / TRADEMATE_DICTIONARY
-)
-QUICKFIX = """
+_SCHEMAS = Path(__file__).resolve().parents[2] / "src" / "pregao" / "codecs" / "schemas"
+_SETTINGS = """
 [DEFAULT]
 ConnectionType=initiator
 StartTime=00:00:00
@@ -22,13 +20,19 @@ ValidateLengthAndChecksum=Y
 UseDataDictionary=Y
 DataDictionary={dictionary}
 FileStorePath={folder}
+FileLogPath={folder}
 [SESSION]
 BeginString=FIX.4.4
-SenderCompID=QUICK
+SenderCompID={sender}
 TargetCompID=B3
 SocketConnectHost=127.0.0.1
 SocketConnectPort={port}
 """
+
+
+def quickfix_settings(dictionary: str, folder: Path, sender: str, port: int) -> str:
+    """`dictionary`: the name of one of ours."""
+    return _SETTINGS.format(dictionary=_SCHEMAS / dictionary, folder=folder, sender=sender, port=port)
 
 
 @contextmanager
@@ -63,7 +67,7 @@ def quickfix_client(
     folder = parent / "quickfix"
     folder.mkdir()
     settings = folder / "quickfix.cfg"
-    settings.write_text(QUICKFIX.format(dictionary=DICTIONARY, folder=folder, port=port))
+    settings.write_text(quickfix_settings(TRADEMATE_DICTIONARY, folder, "QUICK", port))
     client, read = application(), quickfix.SessionSettings(str(settings))
     initiator = quickfix.SocketInitiator(client, quickfix.MemoryStoreFactory(), read)
     initiator.start()
